@@ -54,6 +54,12 @@ fn options(words: &[OsString]) -> Vec<String> {
 }
 
 impl Typed {
+    /// The same line behind what has started this process.
+    pub fn launched_by(self, launcher: &str) -> Typed {
+        let line = self.line.strip_prefix("trireme").map(|line| format!("{launcher}{line}"));
+        Typed { line: line.unwrap_or(self.line), ..self }
+    }
+
     /// Refuses an option before the workload that is there again behind it. Two on one side are refused by the parser.
     pub fn refuse_repeated(&self) -> Result<(), Failure> {
         let is_repeated = |(position, option): &(usize, &String)| self.options[..*position].contains(option);

@@ -103,7 +103,7 @@ impl Machine {
     /// Refuses a channel that a simulated machine does not have, and instances that are not nodes.
     pub fn admit_instances(self, workers: usize, engine: &EngineOptions) -> Result<(), Failure> {
         let Description { channels, name, .. } = match self {
-            Machine::Hardware => return Ok(()),
+            Machine::Hardware => return nodes::admit_within_process(engine.channel),
             Machine::Cluster(group) => return nodes::admit(group, workers, engine),
             Machine::Simulated(description) => description,
         };
@@ -111,6 +111,7 @@ impl Machine {
             ChannelName::SharedMemory => return Ok(()),
             ChannelName::Unix => channels.unix,
             ChannelName::Tcp => channels.tcp,
+            ChannelName::Mpi => return nodes::admit_within_process(engine.channel),
         };
         match there {
             None if engine.instances != Instances::ONE => Err(Failure::Usage(format!(

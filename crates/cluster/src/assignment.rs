@@ -37,7 +37,7 @@ pub(crate) struct Assignment {
 }
 
 /// Commands that nodes carry out.
-const COMMANDS: [&str; 5] = ["run", "compare", "sweep", "check", "recover"];
+pub const COMMANDS: [&str; 5] = ["run", "compare", "sweep", "check", "recover"];
 
 impl Assignment {
     /// Whether it is one that a node other than the first can have.
@@ -51,8 +51,9 @@ impl Assignment {
 
     /// Where the node that is told this over `stream` is reached by all others.
     pub fn address(&self, stream: &Stream) -> IpAddr {
-        // It is on the first one's host if no address leads there.
-        stream.own_address().unwrap_or(self.first)
+        // It is on the first one's host if no address leads there, or the loopback, which leads nobody else there.
+        let own = stream.own_address().filter(|own| !own.is_loopback() || self.first.is_loopback());
+        own.unwrap_or(self.first)
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::assignment::{Assignment, SECRET_BYTES, host, name, receive, send};
 use crate::control::{Control, words};
+use crate::fabric::{Fabric, Meeting};
 use crate::file::Cluster;
 use crate::group::{Founding, Group, PlaceOnHost, heard};
 use crate::handshake::{Credentials, End, random, shake};
@@ -79,7 +80,6 @@ pub fn start(
     line: &[String],
     cores: usize,
 ) -> Result<&'static Group, String> {
-    let nodes = cluster.nodes();
     let secret = cluster.secret.clone().unwrap_or_default();
     let tls = cluster.tls.as_ref().map(Tls::read).transpose()?;
     let proofs = cluster.tls.as_ref().map(Files::words).unwrap_or_default();
@@ -103,40 +103,78 @@ pub fn start(
         hosts.push(if node.address.is_none() { hosts[0].clone() } else { its_host });
         greeted.push(node);
     }
-    let mut started = greeted;
-    let address = reached_at(started.iter().filter_map(|node| node.stream.own_address()));
-    let place = |number: usize| PlaceOnHost {
-        rank: hosts[..number].iter().filter(|host| **host == hosts[number]).count(),
-        of: hosts.iter().filter(|host| **host == hosts[number]).count(),
-    };
-    let assignment = Assignment {
-        number: 0,
-        nodes,
-        cores,
-        place: place(0),
-        words: line.to_vec(),
-        secret: random::<SECRET_BYTES>()[..].into(),
-        run: name(),
-        first: address,
-        ticks_per_second: clock::ticks_per_second(),
-    };
-    for (number, node) in (1..).zip(&mut started) {
-        let own = Assignment { number, place: place(number), ..assignment.clone() };
-        send(&mut node.stream, &own).map_err(|error| format!("{}: {}", described(number), words(&error)))?;
+    let call = Call { line, cores, credentials, fabric: None };
+    call.found(greeted, &hosts, described)
+}
+
+/// Makes this process the first of those that a fabric has started, two or more.
+pub fn start_by_fabric(meeting: &Meeting, line: &[String], cores: usize) -> Result<&'static Group, String> {
+    let described = |number: usize| format!("process {number}");
+    let (mut hosts, mut started) = (vec![host()], Vec::new());
+    for (number, mut stream) in (1..).zip(meeting.streams()?) {
+        let its_host = receive(&mut stream, PATIENCE)
+            .map_err(|error| format!("{}: {}", described(number), words(&error)))?;
+        hosts.push(its_host);
+        started.push(Started { stream, address: None, child: OfThisHost(None) });
     }
-    let (mut streams, mut children) = (vec![None], vec![None]);
-    for mut node in started {
-        streams.push(Some(node.stream));
-        children.push(node.child.0.take());
+    let (credentials, fabric) = (meeting.credentials().clone(), Some(meeting.fabric()));
+    Call { line, cores, credentials, fabric }.found(started, &hosts, described)
+}
+
+/// What all nodes are to do, and how they know each other.
+struct Call<'c> {
+    line: &'c [String],
+    cores: usize,
+    credentials: Credentials,
+    fabric: Option<&'static dyn Fabric>,
+}
+
+impl Call<'_> {
+    /// Tells the others what to do, and makes this process the first. `hosts`: of all nodes, this one's first.
+    fn found(
+        self,
+        mut started: Vec<Started>,
+        hosts: &[String],
+        described: impl Fn(usize) -> String,
+    ) -> Result<&'static Group, String> {
+        let Call { line, cores, credentials, fabric } = self;
+        let nodes = hosts.len();
+        let address = reached_at(started.iter().filter_map(|node| node.stream.own_address()));
+        let place = |number: usize| PlaceOnHost {
+            rank: hosts[..number].iter().filter(|host| **host == hosts[number]).count(),
+            of: hosts.iter().filter(|host| **host == hosts[number]).count(),
+        };
+        let assignment = Assignment {
+            number: 0,
+            nodes,
+            cores,
+            place: place(0),
+            words: line.to_vec(),
+            secret: random::<SECRET_BYTES>()[..].into(),
+            run: name(),
+            first: address,
+            ticks_per_second: clock::ticks_per_second(),
+        };
+        for (number, node) in (1..).zip(&mut started) {
+            let own = Assignment { number, place: place(number), ..assignment.clone() };
+            send(&mut node.stream, &own)
+                .map_err(|error| format!("{}: {}", described(number), words(&error)))?;
+        }
+        let (mut streams, mut children) = (vec![None], vec![None]);
+        for mut node in started {
+            streams.push(Some(node.stream));
+            children.push(node.child.0.take());
+        }
+        let credentials = Credentials { secret: assignment.secret, ..credentials };
+        let (place, run) = (assignment.place, assignment.run);
+        let founding =
+            Founding { number: 0, nodes, cores, place, run, children, address, credentials, fabric };
+        let control = |(node, stream): (usize, Option<Stream>)| {
+            stream.map(|stream| Control::over(stream, move |what| heard(node, what))).transpose()
+        };
+        Group::set(founding, || streams.into_iter().enumerate().map(control).collect())
+            .map_err(|error| error.to_string())
     }
-    let credentials = Credentials { secret: assignment.secret, ..credentials };
-    let (place, run) = (assignment.place, assignment.run);
-    let founding = Founding { number: 0, nodes, cores, place, run, children, address, credentials };
-    let control = |(node, stream): (usize, Option<Stream>)| {
-        stream.map(|stream| Control::over(stream, move |what| heard(node, what))).transpose()
-    };
-    Group::set(founding, || streams.into_iter().enumerate().map(control).collect())
-        .map_err(|error| error.to_string())
 }
 
 /// Where all nodes reach this host, of the addresses at which one each does.
@@ -196,9 +234,12 @@ mod tests {
             ("who waits", told.address(&waiting), "127.0.0.2:"),
         ] {
             let credentials = Credentials { program: String::new(), secret: Secret::default(), tls: None };
-            let told = Mesh::new(0, 3, address, credentials).told().expect("a port");
+            let told = Mesh::new(0, 3, address, credentials, None).told().expect("a port");
             assert!(told.starts_with(expected), "{node} says {told}");
         }
+        // A process of the first one's host that a fabric has started reaches it by the loopback, and others do not.
+        let first = "10.0.0.1".parse().expect("an address");
+        assert_eq!(Assignment { first, ..told }.address(&waiting), first);
     }
 
     #[test]

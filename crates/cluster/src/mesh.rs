@@ -3,6 +3,8 @@
 //! They are made when a run first wants them: a node connects to those before it and is connected to by those behind it. Each connection is shaken hands over
 //! ([`crate::handshake`]) with a secret that the first node has drawn for this run; who comes with anything else is hung up on, with a line in the log.
 //!
+//! Where something else has started the nodes, over which they can talk, it makes the connections itself ([`crate::fabric`]).
+//!
 //! Over TCP they are encrypted where that is asked for ([`crate::tls`]).
 //!
 //! *Shared memory.* The connection is a Unix domain socket, over which who has connected gives the other a segment ([`Segment`]). Then nobody says anything over it any more:
@@ -10,6 +12,7 @@
 
 use crate::descriptor;
 use crate::encrypted::EncryptedSocket;
+use crate::fabric::{Fabric, Wire};
 use crate::group::Group;
 use crate::handshake::{Credentials, End, shake};
 use crate::stream::{Stream, Until};
@@ -21,6 +24,7 @@ use machine::hardware::socket::Socket;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
@@ -40,6 +44,7 @@ enum Connection {
     SharedMemory(CommonMemory),
     Socket(Socket),
     Encrypted(EncryptedSocket),
+    OfFabric(Box<dyn Wire>),
 }
 
 impl Connection {
@@ -75,6 +80,7 @@ impl Connection {
             Connection::SharedMemory(common) => common.into(),
             Connection::Socket(socket) => socket.again().into(),
             Connection::Encrypted(socket) => Link::Other(Box::new(socket.again())),
+            Connection::OfFabric(wire) => wire.link(),
         }
     }
 
@@ -83,6 +89,7 @@ impl Connection {
             Connection::SharedMemory(common) => common.shut_down(),
             Connection::Socket(socket) => socket.shut_down(),
             Connection::Encrypted(socket) => socket.shut_down(),
+            Connection::OfFabric(wire) => wire.shut_down(),
         }
     }
 }
@@ -96,6 +103,7 @@ pub(crate) struct Mesh {
     nodes: usize,
     address: IpAddr,
     credentials: Credentials,
+    fabric: Option<&'static dyn Fabric>,
     connections: Mutex<BTreeMap<&'static str, Connections>>,
 }
 
@@ -105,15 +113,24 @@ enum Listener {
 }
 
 impl Mesh {
-    pub fn new(number: usize, nodes: usize, address: IpAddr, credentials: Credentials) -> Mesh {
-        Mesh { number, nodes, address, credentials, connections: Mutex::default() }
+    pub fn new(
+        number: usize,
+        nodes: usize,
+        address: IpAddr,
+        credentials: Credentials,
+        fabric: Option<&'static dyn Fabric>,
+    ) -> Mesh {
+        Mesh { number, nodes, address, credentials, fabric, connections: Mutex::default() }
     }
 
     /// Connections of this kind for so many workers. All nodes call this at the same time.
     pub fn part(&self, group: &Group, channel: ChannelName, workers: usize) -> Result<Part, Lost> {
         let there = self.with(|all| all.get(channel.name()).map_or(0, Vec::len));
         if there < workers {
-            let more = self.connect(group, channel, workers - there)?;
+            let more = match channel {
+                ChannelName::Mpi => self.connect_by_fabric(there..workers)?,
+                _ => self.connect(group, channel, workers - there)?,
+            };
             self.with(|all| all.entry(channel.name()).or_default().extend(more));
         }
         let of_rank = |connections: &Vec<Option<Connection>>| {
@@ -133,6 +150,18 @@ impl Mesh {
             let to_node = all.values().flatten().filter_map(|connections| connections[node].as_ref());
             to_node.for_each(Connection::shut_down);
         });
+    }
+
+    /// Of workers of these ranks. Nobody is waited for.
+    fn connect_by_fabric(&self, ranks: Range<usize>) -> Result<Connections, Lost> {
+        let fabric = self.fabric.expect("who has no fabric has been refused its channel");
+        let wire = |rank, node| match node == self.number {
+            true => Ok(None),
+            false => fabric.connect(rank, node).map(|wire| Some(Connection::OfFabric(wire))),
+        };
+        let of_rank = |rank| (0..self.nodes).map(|node| wire(rank, node)).collect();
+        let connections: io::Result<Connections> = ranks.map(of_rank).collect();
+        connections.map_err(|error| Lost::new(self.number, error.to_string()))
     }
 
     fn connect(&self, group: &Group, channel: ChannelName, workers: usize) -> Result<Connections, Lost> {
@@ -223,6 +252,7 @@ impl Mesh {
                 let _ = fs::remove_file(&path);
                 Ok(Listener::Unix(UnixListener::bind(&path)?, path))
             }
+            ChannelName::Mpi => unreachable!("its connections are made by the fabric"),
         }
     }
 }
@@ -355,7 +385,7 @@ mod tests {
     #[test]
     fn who_does_not_come_is_not_waited_for_while_others_do() {
         let credentials = Credentials { program: String::new(), secret: Secret::default(), tls: None };
-        let mesh = Mesh::new(0, 2, std::net::Ipv4Addr::LOCALHOST.into(), credentials);
+        let mesh = Mesh::new(0, 2, std::net::Ipv4Addr::LOCALHOST.into(), credentials, None);
         let listener = mesh.listen(ChannelName::Tcp).expect("a port");
         let address = listener.address().expect("an address");
         let strangers = thread::spawn(move || {

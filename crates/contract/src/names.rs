@@ -188,6 +188,7 @@ names! {
     SharedMemory = "shared-memory", "rings that one worker writes and another reads";
     Unix = "unix", "Unix domain sockets";
     Tcp = "tcp", "TCP connections, of the loopback interface unless nodes are on several hosts";
+    Mpi = "mpi", "MPI, between processes that mpirun has started as trireme-mpi";
 }
 
 names! {

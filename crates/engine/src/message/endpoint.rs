@@ -11,7 +11,7 @@
 //! how many messages of this run came before on the stream: what does not fit together is not of an engine like this one, or a message was lost, came twice, or came out of turn, and the instance that it came from is lost. Who has lost an instance, or has
 //! a branch that has panicked, tells all others that he breaks off, and whom he has lost: all name the same.
 //!
-//! *What may wait.* Where a write is a call of the system, a decision, which nobody answers, is *posted*: it goes with the first message of the worker's next transaction, or when that turns out to send none, or in the round after the
+//! *What may wait.* Where a write is a call of the system, or of another library, a decision, which nobody answers, is *posted*: it goes with the first message of the worker's next transaction, or when that turns out to send none, or in the round after the
 //! next if there is no transaction. Order on the stream is kept, so that it is there before whatever is sent later.
 //!
 //! *Who is silent.* Between processes nobody can tell one that is slow from one that is gone, or a message that is late from one that is lost, if nothing comes after it. So a worker that has sent nothing
@@ -259,11 +259,11 @@ impl<'e> Endpoint<'e> {
         self.send(instance, slot, message);
     }
 
-    /// The same of a message that nobody waits for to answer it. Where a write is a call of the system, it goes with the next message there, if one follows at once ([`Endpoint::send_posted`]).
+    /// The same of a message that nobody waits for to answer it. Where a write takes long, it goes with the next message there, if one follows at once ([`Endpoint::send_posted`]).
     pub fn post_to_branch(&mut self, instance: usize, number: usize, message: &[u8]) {
         let slot = self.position.counterpart(instance).branch_slot(self.position.instance, number);
         let to = self.counterparts[instance].as_mut().expect("nobody writes to its own instance");
-        if to.channel.socket().is_none() {
+        if !to.channel.is_slow_to_write() {
             return self.send(instance, slot, message);
         }
         to.spoke = self.looked;
