@@ -159,7 +159,7 @@ impl Procedure for DescribedTransaction {
                     plan.touch(step.table, key, Span::new(0, columns), Access::Write);
                 }
                 Action::Insert { .. } | Action::Delete => {
-                    plan.touch(step.table, key, Span::whole(whole), Access::Write);
+                    plan.touch(step.table, key, Span::whole(whole), Access::Structure);
                 }
                 Action::Scan { .. } => {
                     // How far it comes depends on which keys there are, and where they live on which partitions there are.
