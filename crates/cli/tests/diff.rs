@@ -165,7 +165,7 @@ fn results_are_exported_in_the_forms_of_other_programs() {
     assert!(read("export.md").starts_with("| architecture | protocol | txn/s | "), "{}", read("export.md"));
     let log = read("latency.hlog");
     assert!(
-        log.contains("Tag=shared-everything/silo,") && log.contains("Histogram log format version 1.3"),
+        log.contains("Tag=shared-everything/silo,") && log.starts_with("#[Histogram log format version 1.3]"),
         "{log}"
     );
     let refused = measured(&folder, "20", &["--export", "xml", "--out", "refused"]);

@@ -148,17 +148,20 @@ fn begin(processes: usize, recovery: bool) -> (Child, Vec<(usize, u32)>) {
         command.env("OMPI_MCA_orte_enable_recovery", "1");
     }
     let run = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-    let run = run.expect("mpirun, of the packages openmpi-bin and libopenmpi-dev");
+    let mut run = run.expect("mpirun, of the packages openmpi-bin and libopenmpi-dev");
     let began = Instant::now();
-    loop {
-        let there = ranks(run.id());
-        if there.len() == processes && there.iter().all(|(_, process)| has_workers(*process)) {
-            thread::sleep(Duration::from_millis(300));
-            return (run, there);
+    let mut there = ranks(run.id());
+    while there.len() < processes || !there.iter().all(|(_, process)| has_workers(*process)) {
+        if began.elapsed() > Duration::from_secs(60) {
+            let _ = run.kill();
+            let _ = run.wait();
+            panic!("no workers: {there:?}");
         }
-        assert!(began.elapsed() < Duration::from_secs(60), "no workers: {there:?}");
         thread::sleep(Duration::from_millis(5));
+        there = ranks(run.id());
     }
+    thread::sleep(Duration::from_millis(300));
+    (run, there)
 }
 
 fn kill(process: u32) {

@@ -158,6 +158,8 @@ fn markdown(rows: &[Exported<'_>]) -> String {
 fn hlog(rows: &[Exported<'_>]) -> String {
     let (mut bytes, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
     let mut builder = IntervalLogWriterBuilder::new();
+    // As other writers of the format begin.
+    builder.add_comment("[Histogram log format version 1.3]");
     builder.add_comment(&format!("{SCHEMA}: latencies in nanoseconds, all repetitions of a system together"));
     let mut writer =
         builder.begin_log_with(&mut bytes, &mut serializer).expect("memory takes what is written");
