@@ -249,7 +249,7 @@ const LINES: &[(&str, &str)] = &[
     ("reproduce", "'trireme reproduce' needs a figure, or --all; allowed: "),
     (
         "reproduce trireme/fig-99",
-        "figure trireme/fig-99 is not there; allowed: trireme/defaults, trireme/fig-2a, ",
+        "figure trireme/fig-99 is not there; allowed: those that travel inside the program: trireme/defaults, ",
     ),
     ("compare ycsb --mix A --reads 30", "--reads 30 does not go with --mix A: allowed: "),
     ("compare ycsb --protocol silo", "unknown option --protocol; "),

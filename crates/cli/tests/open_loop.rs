@@ -40,7 +40,8 @@ fn a_rate_is_told_and_response_times_are() {
 #[test]
 fn a_part_of_what_a_system_can_is_asked_of_each() {
     let folder = fresh_folder("open-loop-part");
-    let line = ["compare", "micro", "--workers", "2", "--rate", "20%", "--arrivals", "constant", "--json"];
+    let line = ["compare", "micro", "--only", "silo,no-wait,vll", "--workers", "2", "--rate", "20%"];
+    let line = [&line[..], &["--arrivals", "constant", "--json"]].concat();
     let ran = run(&folder, &[&line[..], &SHORT].concat());
     assert!(ran.code == Some(0), "{}", ran.err);
     let compared = ran.json();
@@ -54,7 +55,7 @@ fn a_part_of_what_a_system_can_is_asked_of_each() {
         assert!((rate / capacity - 0.2).abs() < 0.01, "{rate} of {capacity}");
         assert_eq!(arrivals["spread"], "constant");
     }
-    assert!(systems >= 10, "{systems}");
+    assert!(systems >= 6, "{systems}");
 }
 
 /// Simulated, so that it is the same each time: the response times grow with the rate, and the page shows where they bend.

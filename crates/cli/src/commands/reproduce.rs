@@ -20,6 +20,7 @@ use harness::sweep::{Cases, Conducted, Experiment, PointResult, journal};
 use harness::{Event, Failure, Observer, Place};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -237,7 +238,20 @@ fn refuse(what: &str, asked: &str, all: &[Figure]) -> Failure {
     }
     let mut papers: Vec<&str> = all.iter().map(|figure| figure.paper.as_str()).collect();
     papers.dedup();
-    Failure::Usage(format!("{what}; allowed: {}; or all of a paper: {}", near.join(", "), papers.join(", ")))
+    Failure::Usage(format!(
+        "{what}; allowed: those {}: {}; or all of a paper: {}",
+        looked_for_in(),
+        near.join(", "),
+        papers.join(", ")
+    ))
+}
+
+/// Where the experiments are, as a person finds them.
+fn looked_for_in() -> String {
+    match Path::new(EXPERIMENTS).is_dir() {
+        true => format!("in {}", env::current_dir().unwrap_or_default().join(EXPERIMENTS).display()),
+        false => "that travel inside the program".to_owned(),
+    }
 }
 
 /// The name by which a file's figure is reproduced, if a paper has it.

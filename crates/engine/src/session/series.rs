@@ -2,8 +2,7 @@
 
 use super::interval::Interval;
 use crate::facade::clock::{self, Ticks};
-use contract::{Series, Slice};
-use std::time::Duration;
+use contract::{Series, Slice, Until};
 
 /// A worker's.
 pub(super) struct SliceCounts {
@@ -14,14 +13,12 @@ pub(super) struct SliceCounts {
 }
 
 impl SliceCounts {
-    /// Of an interval that ends; `None` of one that does not.
-    pub fn new(interval: Interval) -> Option<Self> {
+    /// Of the interval of a run that has one; `None` of others.
+    pub fn new(interval: Interval, until: Until) -> Option<Self> {
         let Interval { from, to, .. } = interval;
-        if to == Ticks(u64::MAX) {
-            return None;
-        }
-        let length = Duration::from_nanos(clock::nanoseconds(to.since(from)));
-        let mut series = Series::of(length, Series::slice_of(length));
+        // As long as it was told to be: ticks are rounded, and a nanosecond more would be a slice more.
+        let Until::Interval { duration, .. } = until else { return None };
+        let mut series = Series::of(duration, Series::slice_of(duration));
         // The system gives their memory now, and not while transactions run.
         series.slices.iter_mut().for_each(|slice| slice.latency_ns.reset());
         let slice_ticks = clock::ticks_of(series.slice).max(1);

@@ -208,7 +208,7 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
             interval,
             phase: Phase::first(until),
             schedule: options.open_loop.map(|of| Schedule::new(of, among, start, options.seed)),
-            slices: options.series.then(|| SliceCounts::new(interval)).flatten(),
+            slices: options.series.then(|| SliceCounts::new(interval, until)).flatten(),
             last: start,
             running: 0,
             cool_down,

@@ -180,6 +180,8 @@ fn hlog(rows: &[Exported<'_>]) -> String {
 mod tests {
     use super::*;
     use crate::summary::tests::some_summary;
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
     use contract::Measurement;
     use hdrhistogram::serialization::Deserializer;
     use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
@@ -229,25 +231,9 @@ mod tests {
             .collect();
         assert_eq!(histograms.len(), 2, "{log}");
         assert_eq!(histograms[1].tag().map(|tag| tag.as_str()), Some("a-b|c"));
-        let bytes = base64_decoded(histograms[0].encoded_histogram());
+        let bytes = STANDARD.decode(histograms[0].encoded_histogram()).expect("base64");
         let read: LatencyHistogram = Deserializer::new().deserialize(&mut &bytes[..]).expect("a histogram");
         assert_eq!((read.len(), read.value_at_quantile(0.5)), (100, histogram.value_at_quantile(0.5)));
-    }
-
-    /// RFC 4648, section 4.
-    fn base64_decoded(text: &str) -> Vec<u8> {
-        const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        let digits = text.bytes().filter_map(|byte| ALPHABET.iter().position(|digit| *digit == byte));
-        let (mut bytes, mut bits, mut held) = (Vec::new(), 0usize, 0);
-        for digit in digits {
-            (bits, held) = (bits << 6 | digit, held + 6);
-            if held >= 8 {
-                held -= 8;
-                bytes.push((bits >> held) as u8);
-                bits &= (1 << held) - 1;
-            }
-        }
-        bytes
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What was measured of each kind of transactions, where a workload has several.
 
 use super::Latency;
-use contract::{KindCounts, Measurement, SliceHistogram};
+use contract::{KindCounts, Measurement};
 use serde::{Deserialize, Serialize};
 
 /// One kind, over all repetitions.
@@ -44,21 +44,10 @@ pub fn of(workload: &str, repetitions: &[Measurement]) -> Vec<Kind> {
         commits: kind.commits,
         user_rollbacks: kind.user_rollbacks,
         abort_rate: kind.aborts as f64 / kind.commits.max(1) as f64,
-        latency_ns: latency(&kind.latency_ns),
+        latency_ns: Latency::of(&kind.latency_ns),
         name: kind.name,
     };
     all.into_iter().map(shown).collect()
-}
-
-fn latency(histogram: &SliceHistogram) -> Option<Latency> {
-    (!histogram.is_empty()).then(|| Latency {
-        p50: histogram.value_at_quantile(0.50),
-        p90: histogram.value_at_quantile(0.90),
-        p99: histogram.value_at_quantile(0.99),
-        p999: histogram.value_at_quantile(0.999),
-        max: histogram.max(),
-        mean: histogram.mean(),
-    })
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ impl Spin {
         self.pauses >= Self::BEFORE_SLEEPING
     }
 
-    /// What is waited for comes then, or `None`: nobody knows when. Who knows does not sleep, for he would wake too late.
+    /// What is waited for comes then, or `None`: nobody knows when. Who knows keeps the core, or offers it: he does not sleep longer and longer, for he would wake too late.
     #[inline]
     pub fn expect_at(&mut self, time: Option<Ticks>) {
         self.expected = time;
