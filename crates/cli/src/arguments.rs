@@ -12,7 +12,8 @@ use harness::options::{OPTIONS, OptionDescription};
 use harness::{Failure, RunOptions};
 use std::env;
 use std::ffi::OsString;
-use workloads::ParameterDescription;
+use workloads::described::{FILE, is_file};
+use workloads::{Described, ParameterDescription};
 
 /// The line that was typed.
 pub struct Typed {
@@ -33,7 +34,7 @@ pub fn read_words(words: Vec<OsString>) -> Result<Typed, clap::Error> {
     let line = words.iter().skip(1).map(|word| quoted(&word.to_string_lossy()));
     let line = std::iter::once("trireme".to_owned()).chain(line).collect::<Vec<_>>().join(" ");
     let options = options(&words);
-    let words = asking_for_help(words);
+    let words = naming_files(asking_for_help(words));
     command().try_get_matches_from(words).map(|matches| Typed { matches, line, options })
 }
 
@@ -44,6 +45,36 @@ fn asking_for_help(mut words: Vec<OsString>) -> Vec<OsString> {
         words.push("--help".into());
     }
     words
+}
+
+/// A workload's file in the place of a workload as the workload of files, with that file: `bank.toml` as `described --file bank.toml`.
+pub fn naming_files(words: Vec<OsString>) -> Vec<OsString> {
+    let mut all = Vec::new();
+    let mut here = command();
+    let mut is_value = false;
+    for word in words {
+        let text = word.to_string_lossy();
+        if is_value {
+            is_value = false;
+        } else if let Some(found) = here.find_subcommand(&*text) {
+            here = found.clone();
+        } else if is_file(&text) && here.find_subcommand(Described::DESCRIPTION.name).is_some() {
+            here = here.find_subcommand(Described::DESCRIPTION.name).expect("just found").clone();
+            all.extend([Described::DESCRIPTION.name.into(), format!("--{FILE}").into()]);
+        } else {
+            is_value = wants_value(&here, &text);
+        }
+        all.push(word);
+    }
+    all
+}
+
+/// Whether the next word is the value of the option `word`.
+pub fn wants_value(command: &Command, word: &str) -> bool {
+    let mut options = command.get_arguments();
+    word.strip_prefix("--").is_some_and(|name| {
+        options.any(|option| option.get_long() == Some(name) && option.get_action().takes_values())
+    })
 }
 
 /// The options among `words`, without their values.
@@ -233,6 +264,20 @@ mod tests {
         assert_eq!(asked("trireme help"), ["trireme", "--help"]);
         assert_eq!(asked("trireme help run micro"), ["trireme", "run", "micro", "--help"]);
         assert_eq!(asked("trireme run help"), ["trireme", "run", "help"]);
+    }
+
+    #[test]
+    fn a_file_is_a_workload_where_one_stands() {
+        let named = |line: &str| naming_files(line.split(' ').map(OsString::from).collect());
+        assert_eq!(
+            named("trireme run --protocol silo a/bank.toml --theta 0.5"),
+            ["trireme", "run", "--protocol", "silo", "described", "--file", "a/bank.toml", "--theta", "0.5"]
+        );
+        let as_they_are =
+            ["trireme run ycsb --on m.toml", "trireme run --on m.toml ycsb", "trireme sweep e.toml"];
+        for line in as_they_are {
+            assert_eq!(named(line), line.split(' ').collect::<Vec<_>>());
+        }
     }
 
     #[test]

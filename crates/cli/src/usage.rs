@@ -29,7 +29,8 @@ pub fn explain(stopped: &clap::Error) -> ExitCode {
 
 /// The commands in front: `["run", "ycsb"]`.
 fn commands_typed() -> Vec<String> {
-    in_front(std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()))
+    let words = arguments::naming_files(std::env::args_os().collect());
+    in_front(words.iter().skip(1).map(|word| word.to_string_lossy().into_owned()))
 }
 
 fn in_front(words: impl Iterator<Item = String>) -> Vec<String> {
@@ -43,18 +44,10 @@ fn in_front(words: impl Iterator<Item = String>) -> Vec<String> {
             command = found.clone();
             commands.push(word);
         } else {
-            is_value = wants_value(&command, &word);
+            is_value = arguments::wants_value(&command, &word);
         }
     }
     commands
-}
-
-/// Whether the next word is the value of the option `word`.
-fn wants_value(command: &Command, word: &str) -> bool {
-    let mut options = command.get_arguments();
-    word.strip_prefix("--").is_some_and(|name| {
-        options.any(|option| option.get_long() == Some(name) && option.get_action().takes_values())
-    })
 }
 
 fn in_one_line(error: &clap::Error, commands: &[String]) -> String {
@@ -137,7 +130,12 @@ fn below(commands: &[String]) -> (&'static str, String) {
         command = command.find_subcommand(name).expect("found before").clone();
     }
     let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-    (if commands.is_empty() { "command" } else { "workload" }, names.join(", "))
+    let names = names.join(", ");
+    match commands.is_empty() {
+        true => ("command", names),
+        false if names.is_empty() => ("workload", names),
+        false => ("workload", format!("{names}, or the path of a workload's file (.toml)")),
+    }
 }
 
 #[cfg(test)]

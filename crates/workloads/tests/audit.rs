@@ -40,6 +40,7 @@ fn small(workload: &str) -> Parameters {
         "ycsb" => &[("records", "5000")],
         "smallbank" => &[("customers", "5000")],
         "tatp" => &[("subscribers", "5000")],
+        "described" => &[("file", "examples/workloads/bank.toml"), ("most-rows", "5000")],
         _ => &[],
     };
     given.iter().copied().collect()
@@ -56,7 +57,7 @@ fn audits_accept_what_was_committed() {
         .map(|description| description.name)
         .filter(|name| [1, 5].iter().all(|auditors| audited(name, 0, *auditors) == Some(Ok(()))))
         .collect();
-    assert_eq!(audited, ["micro", "smallbank", "tpcc"]);
+    assert_eq!(audited, ["micro", "smallbank", "tpcc", "described"]);
     assert_eq!([self::audited("ycsb", 0, 1), self::audited("tatp", 0, 1)], [None, None]);
 }
 

@@ -6,7 +6,9 @@ use common::{Store, parameters};
 use contract::{Key, Outcome, Seat, TableId, Workload};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use workloads::audit::{Audit, Audited};
+use workloads::described::Goal;
 use workloads::{Described, ParameterError};
 
 fn example(name: &str) -> PathBuf {
@@ -109,11 +111,67 @@ fn sums_are_audited() {
                 break;
             }
             for auditor in &mut auditors {
-                (0..transactions).for_each(|_| drop(rows.run(auditor)));
+                (0..transactions).for_each(|_| {
+                    rows.run(auditor);
+                });
             }
         }
         assert_eq!(audit.verdict(&clients, &auditors).is_err(), lost);
     }
+}
+
+const SKEWED: &str = r#"
+[tables.rows]
+rows = 1000
+columns = ["value"]
+[transactions.look]
+weight = 1
+draw = [{ name = "hot", row_of = "rows", theta = 0.9, remote = 50 }, { name = "other", row_of = "rows", theta = 0, remote = 0 }]
+steps = [{ read = "rows", key = "hot" }, { read = "rows", key = "other" }]
+[goal]
+latency_p99_us = 250
+durability = "group"
+"#;
+
+/// A client at home in odd rows draws 1000 transactions of [`SKEWED`]: how often the first row and the second are one of the ten hottest, and how often even.
+fn drawn(given: &[(&str, &str)]) -> [[usize; 2]; 2] {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("it.toml");
+    fs::write(&file, SKEWED).expect("written");
+    let given = [&[("file", file.to_str().expect("a path"))], given].concat();
+    let workload = Described::new(&parameters(&given)).expect("a workload");
+    let mut client = workload.client(Seat::new(1, 2, 7).over(2));
+    let mut drawn = [[0; 2]; 2];
+    for _ in 0..1000 {
+        let mut store = Store::new(&workload);
+        store.run(&mut client);
+        for (number, (_, key, ..)) in store.log.iter().enumerate() {
+            drawn[number][0] += usize::from(*key < 10);
+            drawn[number][1] += usize::from(key.is_multiple_of(2));
+        }
+    }
+    drawn
+}
+
+#[test]
+fn skew_and_distance_of_a_file_can_be_changed() {
+    let near = |drawn: usize, percent: usize| drawn.abs_diff(10 * percent) < 50;
+    let [[hot, away], [cold, home]] = drawn(&[]);
+    assert!(hot > 200 && cold < 50 && near(away, 50) && home == 0, "as written: {hot} {cold} {away} {home}");
+    let [[hot, _], [cold, _]] = drawn(&[("theta", "0")]);
+    assert!(hot < 50 && cold < 50, "only what is skewed loses its skew: {hot} {cold}");
+    let [[_, away], [_, home]] = drawn(&[("remote", "20")]);
+    assert!(near(away, 20) && home == 0, "what stays at home does so: {away} {home}");
+    let [[few, _], _] = drawn(&[("theta", "0"), ("most-rows", "10")]);
+    assert_eq!(few, 1000, "there are no more rows");
+}
+
+#[test]
+fn a_goal_is_told() {
+    let goal = of_text(SKEWED).expect("a workload").goal();
+    assert_eq!(goal.latency_p99, Some(Duration::from_micros(250)));
+    assert_eq!(goal.durability, Some(contract::Durability::Group));
+    assert_eq!(of_text(BANK).expect("a workload").goal(), Goal::default());
 }
 
 #[test]
@@ -148,6 +206,13 @@ fn what_is_wrong_is_said_with_its_place() {
             "tables.accounts: row_bytes 12: allowed: a multiple of 8 from 16",
         ),
         (&BANK.replace("other_than = \"from\"", "theta = 1.5"), "draw to:"),
+        (&format!("{BANK}[goal]\nlatency_p99_us = 0\n"), "goal: latency_p99_us 0: allowed: more than 0"),
+        (
+            &format!("{BANK}[goal]\ndurability = 'disk'\n"),
+            "goal: durability 'disk': allowed: none, buffered, group, sync",
+        ),
+        ("cores = 4", "it is a machine, which goes with --on"),
+        ("workload = 'micro'\n[axes]", "it is an experiment, which 'trireme sweep' measures"),
         (
             &BANK.replace("update = \"accounts\", key = \"to\"", "scan = \"accounts\", key = \"to\""),
             "line 11: set does not go with scan",

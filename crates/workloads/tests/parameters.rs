@@ -22,17 +22,31 @@ fn value(workload: &str, given: &[(&str, &str)], name: &str) -> String {
     resolved.into_iter().find(|(known, _)| *known == name).expect("a parameter of the workload").1
 }
 
+/// With nothing given but what must be.
+fn by_defaults(workload: &str) -> AnyWorkload {
+    let given: &[(&str, &str)] = match workload {
+        "described" => &[("file", "examples/workloads/bank.toml")],
+        _ => &[],
+    };
+    build(workload, &parameters(given)).expect("the defaults are valid")
+}
+
+#[test]
+fn a_workload_of_files_needs_one() {
+    assert_eq!(error("described", &[]), "bad value '' for 'file'; allowed: the path of a workload's file");
+}
+
 #[test]
 fn what_is_described_is_what_is_built() {
     for description in descriptions() {
-        let built = build(description.name, &Parameters::new()).expect("the defaults are valid");
+        let built = by_defaults(description.name);
         assert_eq!(built.name(), description.name);
         let resolved = built.resolved();
         assert_eq!(resolved.len(), description.parameters.len());
         for (parameter, (name, value)) in description.parameters.iter().zip(resolved) {
             assert_eq!(parameter.name, name);
-            // Half reads and half read-modify-writes are mix F, whether or not it was asked for.
-            if name != "mix" {
+            // Half reads and half read-modify-writes are mix F, whether or not it was asked for. A file is asked for, and has contents.
+            if !["mix", "file", "contents"].contains(&name) {
                 assert_eq!(parameter.default, value, "the default of {name} is written as results write it");
             }
             assert!(!parameter.help.is_empty() && !parameter.help.starts_with(' '), "{name}");
@@ -59,6 +73,15 @@ fn results_can_be_given_back() {
         ("smallbank", vec![("remote", "12.5"), ("mix", "original"), ("amounts", "h-store"), ("hot", "0")]),
         ("tatp", vec![("subscribers", "1e6"), ("distribution", "uniform"), ("from", "home")]),
         ("tpcc", vec![("warehouses", "3"), ("item", "shared"), ("mix", "delivery"), ("room", "7")]),
+        (
+            "described",
+            vec![
+                ("file", "examples/workloads/shop.toml"),
+                ("theta", "0.25"),
+                ("remote", "12.5"),
+                ("most-rows", "1k"),
+            ],
+        ),
     ] {
         let first = resolved(workload, &given);
         let again = build(workload, &first.iter().cloned().collect()).expect("what was resolved is valid");
@@ -127,7 +150,10 @@ fn a_mix_stands_for_reads_and_update() {
 
 #[test]
 fn unknown_names_are_answered_with_the_known_ones() {
-    assert_eq!(error("tpcx", &[]), "unknown workload 'tpcx'; allowed: micro, ycsb, smallbank, tatp, tpcc");
+    assert_eq!(
+        error("tpcx", &[]),
+        "unknown workload 'tpcx'; allowed: micro, ycsb, smallbank, tatp, tpcc, described"
+    );
     assert_eq!(
         error("micro", &[("theta", "0.5")]),
         "workload micro has no parameter 'theta'; \
@@ -188,10 +214,17 @@ fn bad_values_are_answered_with_what_is_allowed() {
         ("tatp", "subscribers", "0", "a whole number from 1 to 1_000_000_000"),
         ("tatp", "distribution", "zipfian", "non-uniform | uniform"),
         ("tatp", "from", "local", "anywhere | home"),
+        ("described", "theta", "1", "as-written, or 0 <= theta < 1"),
+        ("described", "remote", "any", "as-written, or a percentage from 0 to 100"),
+        ("described", "most-rows", "0", "as-written, or a whole number, at least 1"),
     ];
     for (workload, parameter, given, allowed) in table {
+        let file: &[(&str, &str)] = match workload {
+            "described" => &[("file", "examples/workloads/bank.toml")],
+            _ => &[],
+        };
         assert_eq!(
-            error(workload, &[(parameter, given)]),
+            error(workload, &[file, &[(parameter, given)]].concat()),
             format!("bad value '{given}' for '{parameter}'; allowed: {allowed}")
         );
     }
@@ -346,9 +379,7 @@ fn few_records_repeat_where_keys_may() {
 
 #[test]
 fn only_tatp_and_tpcc_delete() {
-    let deletes = |workload: &workloads::WorkloadDescription| {
-        build(workload.name, &Parameters::new()).expect("the defaults are valid").deletes()
-    };
+    let deletes = |workload: &workloads::WorkloadDescription| by_defaults(workload.name).deletes();
     let deleting: Vec<&str> =
         descriptions().iter().filter(|workload| deletes(workload)).map(|workload| workload.name).collect();
     assert_eq!(deleting, ["tatp", "tpcc"]);

@@ -4,6 +4,7 @@ use crate::arguments::{help_of, json, typed};
 use crate::commands::reproduce;
 use crate::engines::Hardware;
 use crate::{output, shipped};
+use ::workloads::described::EXAMPLES;
 use clap::{Arg, ArgMatches, Command};
 use contract::{ArchitectureName, CanaryName, Engine, LatchName, PairName, ProtocolName, Support};
 use harness::check::Own;
@@ -27,8 +28,9 @@ struct Entry {
 
 type List = fn() -> Vec<Entry>;
 
-const LISTS: [(&str, List); 10] = [
+const LISTS: [(&str, List); 11] = [
     ("workloads", workloads),
+    ("workload-files", workload_files),
     ("check-workloads", check_workloads),
     ("architectures", architectures),
     ("protocols", protocols),
@@ -128,6 +130,15 @@ fn workloads() -> Vec<Entry> {
         Entry { more: json!({ "parameters": parameters }), ..plain(workload.name, workload.summary) }
     };
     ::workloads::descriptions().iter().map(entry).collect()
+}
+
+/// Any other file is a workload, too.
+fn workload_files() -> Vec<Entry> {
+    let entry = |(path, text): &(&str, &str)| {
+        let says = text.lines().next().unwrap_or_default().trim_start_matches("# ");
+        plain(path, &format!("{says} ('trireme compare {path}')"))
+    };
+    EXAMPLES.iter().map(entry).collect()
 }
 
 fn check_workloads() -> Vec<Entry> {

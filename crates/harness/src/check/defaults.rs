@@ -25,7 +25,7 @@ pub(super) struct Hints {
     pub to_meet: &'static str,
 }
 
-const MEASURED: [Defaults; 5] = [
+const MEASURED: [Defaults; 6] = [
     Defaults {
         workload: "micro",
         transactions: TRANSACTIONS,
@@ -68,6 +68,12 @@ const MEASURED: [Defaults; 5] = [
             to_meet: "fewer --warehouses, --home any, --mix standard",
         },
     },
+    Defaults {
+        workload: "described",
+        transactions: TRANSACTIONS,
+        parameters: &[("most-rows", "1000", "32")],
+        hints: Hints { to_write: "transactions that write", to_meet: "fewer --most-rows, more --theta" },
+    },
 ];
 
 fn of(workload: &str) -> Option<&'static Defaults> {
@@ -102,7 +108,10 @@ mod tests {
         for workload in descriptions() {
             assert!(of(workload.name).is_some(), "{}", workload.name);
             for explored in [false, true] {
-                let given: Parameters = parameters(workload.name, explored).collect();
+                let mut given: Parameters = parameters(workload.name, explored).collect();
+                if workload.name == "described" {
+                    given.set("file", "examples/workloads/bank.toml");
+                }
                 build(workload.name, &given).unwrap_or_else(|error| panic!("{}: {error}", workload.name));
             }
         }

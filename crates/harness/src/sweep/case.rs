@@ -218,6 +218,7 @@ fn refuse_parameter(experiment: &Experiment, named: &Named<'_>, error: Parameter
             let place = named.place_of(if is_given(parameter) { parameter } else { with });
             Failure::Input { place, what: conflict(&error, is_given, "") }
         }
+        ParameterError::Input { place, what } => Failure::Input { place, what },
     }
 }
 

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use toml::{Spanned, Value};
+use workloads::Described;
+use workloads::described::{FILE, is_file};
 
 /// An experiment, as its file says it.
 #[derive(Clone, Debug)]
@@ -136,12 +138,15 @@ impl Experiment {
         let source = Source { path, text };
         let parsed: Text = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            source.failure(at, error.message())
+            source.failure(at, error.message().to_owned() + what_it_is(text))
         })?;
         let name = Path::new(path).file_stem().map_or("sweep".into(), |stem| stem.to_string_lossy());
         let axes = source.axes(parsed.axes, cores)?;
         let checked = |claim: ClaimText| claim.checked(&source, &axes);
         let claims = parsed.claims.into_iter().map(checked).collect::<Result<_, _>>()?;
+        let mut workload = source.named("workload", &parsed.workload);
+        let mut base = source.settings(parsed.base)?;
+        base.extend(file_of_workload(path, &mut workload));
         let experiment = Experiment {
             title: parsed.title.unwrap_or_else(|| name.to_string()),
             name: name.to_string(),
@@ -150,10 +155,10 @@ impl Experiment {
             papers_machine: parsed.papers_machine,
             claim: parsed.claim,
             machine: parsed.machine.map(|machine| source.named("machine", &machine)),
-            workload: source.named("workload", &parsed.workload),
+            workload,
             x: parsed.x.map(|x| source.named("x", &x)),
             time_at: parsed.time_at.map(|at| source.setting("time_at", &at)).transpose()?,
-            base: source.settings(parsed.base)?,
+            base,
             axes,
             claims,
             beside: parsed.beside,
@@ -195,6 +200,11 @@ impl Experiment {
     }
 
     fn names_each_once(&self) -> Result<(), Failure> {
+        let files: Vec<&Setting> = self.base.iter().filter(|setting| setting.name == FILE).collect();
+        if let [first, _] = files[..] {
+            let what = "the workload is a file, and another one is named; name one".to_owned();
+            return Err(Failure::Input { place: first.place.clone().unwrap_or_default(), what });
+        }
         for axis in &self.axes {
             if self.base.iter().any(|setting| setting.name == axis.name) {
                 let what = format!("{} is in [base] and in [axes]; name it once", axis.name);
@@ -243,6 +253,27 @@ impl Experiment {
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// Where a workload is a file's, which is seen from the experiment's: its name is that of all such workloads, and the file is a setting.
+fn file_of_workload(path: &str, workload: &mut Setting) -> Option<Setting> {
+    if !is_file(&workload.value) {
+        return None;
+    }
+    let file = Path::new(path).parent().unwrap_or(Path::new("")).join(&workload.value);
+    let file = Setting { name: FILE.to_owned(), value: file.display().to_string(), ..workload.clone() };
+    workload.value = Described::DESCRIPTION.name.to_owned();
+    Some(file)
+}
+
+/// For whoever has taken a file of another kind for an experiment's.
+fn what_it_is(text: &str) -> &'static str {
+    let Ok(table) = text.parse::<toml::Table>() else { return "" };
+    if ["tables", "transactions"].iter().all(|name| table.contains_key(*name)) {
+        "; it is a workload, which 'trireme run' and 'compare' measure, and an experiment may name"
+    } else {
+        ""
     }
 }
 
@@ -391,6 +422,27 @@ mod tests {
         let base: Vec<&str> = experiment.base.iter().map(|setting| setting.value.as_str()).collect();
         assert_eq!(base, ["off", "0.5"]);
         assert_eq!(experiment.axes[1].place, "dir/fig-2c.toml:7:12");
+    }
+
+    #[test]
+    fn a_workload_may_be_a_file_beside_the_experiment() {
+        let of = |path: &str, text: &str| Experiment::parse(path, text, 4);
+        let file = |path: &str, text: &str| {
+            let experiment = of(path, text).expect("an experiment");
+            assert_eq!(experiment.workload.value, "described");
+            experiment.base[0].value.clone()
+        };
+        assert_eq!(file("dir/e.toml", "workload = 'bank.toml'"), "dir/bank.toml");
+        assert_eq!(file("e.toml", "workload = 'bank.toml'"), "bank.toml");
+        assert_eq!(file("dir/e.toml", "workload = '/bank.toml'"), "/bank.toml");
+        assert_eq!(file("dir/e.toml", "workload = 'described'\n[base]\nfile = 'bank.toml'"), "bank.toml");
+        let twice = of("e.toml", "workload = 'bank.toml'\n[base]\nfile = 'shop.toml'").expect_err("two");
+        assert_eq!(
+            twice.to_string(),
+            "e.toml:3:8: the workload is a file, and another one is named; name one"
+        );
+        let other = of("bank.toml", "[tables.a]\nrows = 1\n[transactions.b]\nweight = 1").expect_err("none");
+        assert!(other.to_string().contains("; it is a workload, which 'trireme run'"), "{other}");
     }
 
     #[test]

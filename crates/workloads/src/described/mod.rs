@@ -42,24 +42,30 @@
 //! *Steps* read, update, write (blindly), insert, delete and scan, in their order. Keys and values are expressions ([`expression`]) of what was drawn, of columns of rows that were read before (`as`), and
 //! in `set` and `require` of the row's own columns. A row of which `require` does not hold rolls the transaction back; one that is missing is left out, or rolls it back (`missing = "roll-back"`).
 //!
-//! *Invariants* are sums that the audit adds up after a run.
+//! *Invariants* are sums that the audit adds up after a run. A *goal*, in `[goal]`, is what `trireme advise` looks for.
+//!
+//! The whole language with its errors is in the repository's `docs/workloads.md`.
 
 mod audit;
 mod client;
 mod draws;
+mod examples;
 mod expression;
 mod specification;
 mod transaction;
 
 pub use audit::{Audit, AuditTransaction, Auditor, Violation};
 pub use client::DescribedClient;
+pub use examples::EXAMPLES;
+pub use specification::Goal;
 pub use transaction::DescribedTransaction;
 
-use crate::parameters::{ParameterDescription, ParameterError, Parameters, WorkloadDescription};
+use crate::parameters::{
+    ParameterDescription, ParameterError, Parameters, WorkloadDescription, number, whole,
+};
 use crate::random::mix;
 use contract::{Indexing, Key, RowLength, Seat, TableDescription, TableId, Workload};
-use specification::Specification;
-use std::fs;
+use specification::{Adjustments, Specification};
 
 /// A file's workload.
 #[derive(Clone, Debug)]
@@ -67,12 +73,19 @@ pub struct Described {
     specification: &'static Specification,
     file: String,
     contents: String,
+    adjusted: Adjustments,
 }
 
-const FILE: &str = "file";
+/// The parameter that names the file.
+pub const FILE: &str = "file";
 const CONTENTS: &str = "contents";
+const THETA: &str = "theta";
+const REMOTE: &str = "remote";
+const MOST_ROWS: &str = "most-rows";
 /// Contents of which nothing is known before.
 const ANY: &str = "any";
+/// As the file says it.
+const AS_WRITTEN: &str = "as-written";
 
 impl Described {
     /// Its name and its parameters.
@@ -92,6 +105,24 @@ impl Described {
                 allowed: "the checksum of the file's text, or any",
                 help: "What the file held when something was measured, so that nothing else is measured in its place",
             },
+            ParameterDescription {
+                name: THETA,
+                default: AS_WRITTEN,
+                allowed: "as-written, or 0 <= theta < 1",
+                help: "Skew of the draws that are skewed in the file, or of all if none is",
+            },
+            ParameterDescription {
+                name: REMOTE,
+                default: AS_WRITTEN,
+                allowed: "as-written, or a percentage from 0 to 100",
+                help: "Rows of other partitions, of the draws that take some from there in the file, or of all if none does",
+            },
+            ParameterDescription {
+                name: MOST_ROWS,
+                default: AS_WRITTEN,
+                allowed: "as-written, or a whole number, at least 1",
+                help: "Rows that a table has at most before the first transaction",
+            },
         ],
     };
 
@@ -104,7 +135,7 @@ impl Described {
             let allowed = Self::DESCRIPTION.parameters[0].allowed;
             return Err(ParameterError::BadValue { parameter: FILE, value: file, allowed });
         }
-        let text = fs::read_to_string(&file).map_err(|error| input(error.to_string().to_lowercase()))?;
+        let text = examples::text_of(&file).map_err(|error| input(error.to_string().to_lowercase()))?;
         let contents = checksum(&text);
         let known = given.get(CONTENTS).unwrap_or(ANY);
         if known != ANY && known != contents {
@@ -112,19 +143,65 @@ impl Described {
                 "its contents are {contents}, and {known} was to be measured; allowed: the file as it was"
             )));
         }
-        let specification = Box::leak(Box::new(Specification::parse(&text).map_err(input)?));
-        Ok(Described { specification, file, contents })
+        let adjusted = Adjustments {
+            most_rows: in_place(given, MOST_ROWS, |text| whole(text).filter(|rows| *rows >= 1))?,
+            theta: in_place(given, THETA, |text| number(text).filter(|theta| (0.0..1.0).contains(theta)))?,
+            remote: in_place(given, REMOTE, |text| {
+                number(text).filter(|percent| (0.0..=100.0).contains(percent))
+            })?,
+        };
+        let specification = Specification::parse(&text, &adjusted).map_err(input)?;
+        let specification = Box::leak(Box::new(specification));
+        Ok(Described { specification, file, contents, adjusted })
     }
 
     /// Every parameter with its effective value.
     pub fn resolved(&self) -> Vec<(&'static str, String)> {
-        vec![(FILE, self.file.clone()), (CONTENTS, self.contents.clone())]
+        let Adjustments { most_rows, theta, remote } = self.adjusted;
+        vec![
+            (FILE, self.file.clone()),
+            (CONTENTS, self.contents.clone()),
+            (THETA, shown(theta)),
+            (REMOTE, shown(remote)),
+            (MOST_ROWS, shown(most_rows)),
+        ]
+    }
+
+    /// What its file wants of whatever runs it.
+    pub fn goal(&self) -> Goal {
+        self.specification.goal
     }
 
     /// Whether its transactions delete rows.
     pub fn deletes(&self) -> bool {
         self.specification.deletes()
     }
+}
+
+/// Whether a word in the place of a workload's name is the path of a file.
+pub fn is_file(word: &str) -> bool {
+    word.ends_with(".toml")
+}
+
+/// What takes the place of something in the file, if it was given.
+fn in_place<V>(
+    given: &Parameters,
+    name: &'static str,
+    read: impl Fn(&str) -> Option<V>,
+) -> Result<Option<V>, ParameterError> {
+    match given.get(name) {
+        None | Some(AS_WRITTEN) => Ok(None),
+        Some(text) => read(text).map(Some).ok_or_else(|| {
+            let of = Described::DESCRIPTION.parameters.iter().find(|own| own.name == name);
+            let allowed = of.expect("it is described").allowed;
+            ParameterError::BadValue { parameter: name, value: text.to_owned(), allowed }
+        }),
+    }
+}
+
+/// What is written of it, so that it is given again.
+fn shown<V: ToString>(in_place: Option<V>) -> String {
+    in_place.map_or(AS_WRITTEN.to_owned(), |value| value.to_string())
 }
 
 /// Of a text, to tell it from others.

@@ -3,9 +3,10 @@
 use super::expression::{Condition, Expression, Name};
 use crate::random::Chance;
 use crate::zipf::Zipf;
-use contract::TableId;
+use contract::{Durability, TableId};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::time::Duration;
 use toml::Spanned;
 
 /// Values that a transaction draws and reads at most.
@@ -114,6 +115,27 @@ pub(super) struct Specification {
     pub kinds: Vec<Kind>,
     pub names: &'static [&'static str],
     pub invariants: Vec<Invariant>,
+    pub goal: Goal,
+}
+
+/// What is wanted of whatever runs a workload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Goal {
+    /// What 99 of 100 transactions are to take at most, retries included.
+    pub latency_p99: Option<Duration>,
+    /// What is kept of a commit when the power fails.
+    pub durability: Option<Durability>,
+}
+
+/// What is not to be as a file says it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Adjustments {
+    /// Rows of each table at most.
+    pub most_rows: Option<u64>,
+    /// Skew of the draws that are skewed in the file, or of all if none is.
+    pub theta: Option<f64>,
+    /// Percentage of rows of another partition, of the draws that take some from there in the file, or of all if none does.
+    pub remote: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -123,6 +145,15 @@ struct FileText {
     transactions: BTreeMap<String, KindText>,
     #[serde(default)]
     invariants: Vec<InvariantText>,
+    #[serde(default)]
+    goal: GoalText,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GoalText {
+    latency_p99_us: Option<f64>,
+    durability: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -221,12 +252,13 @@ fn allowed<'a>(names: impl Iterator<Item = &'a str>) -> String {
 }
 
 impl Specification {
-    /// Reads a file's text. In words what is wrong with it, and where.
-    pub fn parse(text: &str) -> Result<Specification, String> {
-        let file: FileText = toml::from_str(text).map_err(|error| {
+    /// Reads a file's text, and changes what `adjusted` says. In words what is wrong with it, and where.
+    pub fn parse(text: &str, adjusted: &Adjustments) -> Result<Specification, String> {
+        let mut file: FileText = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |span| line_of(text, span.start));
-            format!("line {line}: {}", error.message())
+            format!("line {line}: {}{}", error.message(), what_it_is(text))
         })?;
+        adjusted.apply(&mut file);
         let tables =
             file.tables.iter().map(|(name, table)| table.checked(name)).collect::<Result<Vec<_>, _>>()?;
         if tables.is_empty() || file.transactions.is_empty() {
@@ -244,8 +276,9 @@ impl Specification {
             .iter()
             .map(|invariant| invariant.checked(&tables, &kinds).map_err(|what| format!("invariants: {what}")))
             .collect::<Result<Vec<_>, _>>()?;
+        let goal = file.goal.checked().map_err(|what| format!("goal: {what}"))?;
         let names: Vec<&'static str> = kinds.iter().map(|kind| kind.name).collect();
-        Ok(Specification { tables, kinds, names: Box::leak(names.into_boxed_slice()), invariants })
+        Ok(Specification { tables, kinds, names: Box::leak(names.into_boxed_slice()), invariants, goal })
     }
 
     /// Whether a transaction deletes rows.
@@ -255,6 +288,61 @@ impl Specification {
 
     fn steps(&self) -> impl Iterator<Item = &Step> {
         self.kinds.iter().flat_map(|kind| &kind.steps)
+    }
+}
+
+impl Adjustments {
+    fn apply(&self, file: &mut FileText) {
+        if let Some(most) = self.most_rows {
+            file.tables.values_mut().for_each(|table| table.rows = table.rows.min(most));
+        }
+        set_where_more_than_0(file, self.theta, |draw| &mut draw.theta);
+        set_where_more_than_0(file, self.remote, |draw| &mut draw.remote);
+    }
+}
+
+/// Gives what `of` shows of draws of rows the value `to`: where it is more than 0, or of all draws if it is nowhere.
+fn set_where_more_than_0(file: &mut FileText, to: Option<f64>, of: fn(&mut DrawText) -> &mut Option<f64>) {
+    if to.is_none() {
+        return;
+    }
+    let draws = file.transactions.values_mut().flat_map(|kind| &mut kind.draw);
+    let mut draws: Vec<&mut Option<f64>> = draws.filter(|draw| draw.row_of.is_some()).map(of).collect();
+    let is_more = |value: &Option<f64>| value.is_some_and(|value| value > 0.0);
+    let is_somewhere = draws.iter().any(|value| is_more(value));
+    draws.iter_mut().filter(|value| !is_somewhere || is_more(value)).for_each(|value| **value = to);
+}
+
+/// For whoever has taken a file of another kind for a workload's.
+fn what_it_is(text: &str) -> &'static str {
+    let Ok(table) = text.parse::<toml::Table>() else { return "" };
+    let has = |name: &str| table.contains_key(name);
+    if has("workload") && (has("axes") || has("base")) {
+        "; it is an experiment, which 'trireme sweep' measures"
+    } else if has("cores") {
+        "; it is a machine, which goes with --on"
+    } else {
+        ""
+    }
+}
+
+impl GoalText {
+    fn checked(&self) -> Result<Goal, String> {
+        const A_DAY_US: f64 = 86_400e6;
+        let latency = |us: f64| match us > 0.0 && us <= A_DAY_US {
+            true => Ok(Duration::from_secs_f64(us * 1e-6)),
+            false => Err(format!("latency_p99_us {us}: allowed: more than 0, and a day at most")),
+        };
+        let durability = |text: &String| {
+            text.parse().map_err(|_| {
+                let names = Durability::ALL.map(Durability::name);
+                format!("durability '{text}': allowed: {}", names.join(", "))
+            })
+        };
+        Ok(Goal {
+            latency_p99: self.latency_p99_us.map(latency).transpose()?,
+            durability: self.durability.as_ref().map(durability).transpose()?,
+        })
     }
 }
 
