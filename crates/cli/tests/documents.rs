@@ -14,6 +14,7 @@ const PAGES: &[(&str, &str)] = &[
     ("docs/claims.md", "."),
     ("docs/snapshots.md", "."),
     ("docs/beyond-one-host.md", "."),
+    ("docs/workloads.md", "."),
 ];
 
 fn root() -> PathBuf {

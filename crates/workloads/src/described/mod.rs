@@ -135,7 +135,7 @@ impl Described {
             let allowed = Self::DESCRIPTION.parameters[0].allowed;
             return Err(ParameterError::BadValue { parameter: FILE, value: file, allowed });
         }
-        let text = examples::text_of(&file).map_err(|error| input(error.to_string().to_lowercase()))?;
+        let text = examples::text_of(&file).map_err(|error| input(words(&error)))?;
         let contents = checksum(&text);
         let known = given.get(CONTENTS).unwrap_or(ANY);
         if known != ANY && known != contents {
@@ -181,6 +181,12 @@ impl Described {
 /// Whether a word in the place of a workload's name is the path of a file.
 pub fn is_file(word: &str) -> bool {
     word.ends_with(".toml")
+}
+
+/// The system's words without its number.
+fn words(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" (os error").map_or(text.clone(), |(words, _)| words.to_lowercase())
 }
 
 /// What takes the place of something in the file, if it was given.
