@@ -3,6 +3,7 @@
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use contract::{ArchitectureName, Durability, LogReport, TimeClass};
 use harness::Place;
+use harness::advice::Advice;
 use harness::check::CheckSummary;
 use harness::check::exploration::ExplorationSummary;
 use harness::folder::Folder;
@@ -406,6 +407,43 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
         let _ = writeln!(text, "not measured: {line}");
     }
     finish(text, &result.warnings(), folder)
+}
+
+/// What to take on each machine.
+pub fn of_advice(advice: &Advice, warnings: &[String], folder: Option<&Folder>) -> String {
+    let mut text = format!("Which system for {}? Durability {}", advice.workload, advice.durability);
+    if let Some(us) = advice.latency_goal_us {
+        let _ = write!(text, ", 99 of 100 transactions within {}", latency((us * 1e3) as u64));
+    }
+    text += ".\n";
+    let head = ["", "system", "workers", "partitions", "txn/s", "vs best", "p99", "aborts/commit", "waiting"];
+    for machine in &advice.machines {
+        let mut table = ruled(&head, &[0, 2, 3, 4, 5, 6, 7, 8]);
+        for (position, row) in machine.ranking.iter().enumerate() {
+            let mark = if position > 0 && !row.is_told_apart { "~" } else { "" };
+            table.add_row([
+                format!("{}{mark}", position + 1),
+                row.system.clone(),
+                row.workers.to_string(),
+                row.partitions.to_string(),
+                thousands(row.throughput_per_s),
+                part_of_best(row.part_of_best),
+                latency_if_any(row.latency_p99_ns),
+                ratio(row.abort_rate),
+                percent(row.time_share.wait),
+            ]);
+        }
+        let finding = machine.finding.iter().map(|sentence| format!("  {sentence}\n")).collect::<String>();
+        let _ = write!(text, "\non {}\n{finding}\n{table}\n", machine.shown());
+        if machine.ranking.iter().skip(1).any(|row| !row.is_told_apart) {
+            text += "~ is not told apart from the best\n";
+        }
+        for row in machine.ranking.iter().filter(|row| !row.failed_checks.is_empty()) {
+            let _ = writeln!(text, "FAILED: {} under {}", row.failed_checks.join(", "), row.system);
+        }
+        let _ = writeln!(text, "again: {}", machine.ranking[0].command);
+    }
+    finish(text, warnings, folder)
 }
 
 /// Every point of a sweep.

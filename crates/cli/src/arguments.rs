@@ -2,8 +2,8 @@
 //! line and an experiment file refuse the same things in the same words.
 
 use crate::commands::{
-    check, compare, completions, crash, diff, doctor, list, log, node, recover, reproduce, run, sweep,
-    validate,
+    advise, check, compare, completions, crash, diff, doctor, list, log, node, recover, reproduce, run,
+    sweep, validate,
 };
 use clap::builder::Str;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -111,6 +111,7 @@ pub fn command() -> Command {
             run::arguments(),
             compare::arguments(),
             sweep::arguments(),
+            advise::arguments(),
             diff::arguments(),
             reproduce::arguments(),
             validate::arguments(),
@@ -198,6 +199,11 @@ pub fn system(command: Command) -> Command {
             "protocol",
             format!("{}; can be left out where the architecture has only one", protocols.join(", ")),
         ))
+}
+
+/// `--only`.
+pub fn system_list(help: &'static str) -> Arg {
+    Arg::new("only").long("only").value_name("SYSTEMS").help(help).global(true)
 }
 
 /// A subcommand for each workload, with its parameters as options.

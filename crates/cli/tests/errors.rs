@@ -14,9 +14,18 @@ const LINES: &[(&str, &str)] = &[
         "unknown command 'frob'; allowed: run, compare, sweep, diff, reproduce, validate, check, crash, recover, log, node, list, completions, doctor",
     ),
     ("--frob", "unknown option --frob; 'trireme --help' shows the options"),
-    ("run", "'trireme run' needs a workload; allowed: micro, ycsb, smallbank, tatp, tpcc, described, or the path of a workload's file (.toml)"),
-    ("run tpcd", "unknown workload 'tpcd'; allowed: micro, ycsb, smallbank, tatp, tpcc, described, or the path of a workload's file (.toml)"),
-    ("compare tpcd", "unknown workload 'tpcd'; allowed: micro, ycsb, smallbank, tatp, tpcc, described, or the path of a workload's file (.toml)"),
+    (
+        "run",
+        "'trireme run' needs a workload; allowed: micro, ycsb, smallbank, tatp, tpcc, described, or the path of a workload's file (.toml)",
+    ),
+    (
+        "run tpcd",
+        "unknown workload 'tpcd'; allowed: micro, ycsb, smallbank, tatp, tpcc, described, or the path of a workload's file (.toml)",
+    ),
+    (
+        "compare tpcd",
+        "unknown workload 'tpcd'; allowed: micro, ycsb, smallbank, tatp, tpcc, described, or the path of a workload's file (.toml)",
+    ),
     ("run ycsb frob", "unknown word 'frob'; 'trireme run ycsb --help' shows the options"),
     ("run ycsb --thetta 1", "unknown option --thetta; did you mean --theta? 'trireme run ycsb --help'"),
     ("run ycsb --theta", "--theta: its value is missing; 'trireme run ycsb --help' shows the options"),
@@ -316,7 +325,10 @@ const LINES: &[(&str, &str)] = &[
         "sweep misspelt.toml",
         "misspelt.toml:3:13: unknown name protocoll; allowed with ycsb: system, architecture, protocol, ",
     ),
-    ("list frob", "list frob: allowed: workloads, workload-files, check-workloads, architectures, protocols, "),
+    (
+        "list frob",
+        "list frob: allowed: workloads, workload-files, check-workloads, architectures, protocols, ",
+    ),
     ("run ycsb --protocol silo --out file/results", "--out file/results: "),
 ];
 

@@ -99,8 +99,7 @@ fn every_system_runs_the_examples_serializably() {
 #[test]
 fn a_canary_is_rejected_over_a_file() {
     let folder = fresh_folder("files-canary");
-    let line =
-        "check examples/workloads/queue.toml --canary no-read-validation --explore random";
+    let line = "check examples/workloads/queue.toml --canary no-read-validation --explore random";
     let ran = run(&folder, &line.split(' ').collect::<Vec<_>>());
     assert_eq!(ran.code, Some(1), "{}\n{}", ran.out, ran.err);
     assert!(ran.out.contains("rejected, as a canary must be"), "{}", ran.out);

@@ -12,6 +12,7 @@
 //! | is a later result slower than an earlier one? | [`diff`] |
 //! | what is one system's result? | [`summary`], and what is odd about it: [`summary::warnings`] |
 //! | how do many points become one experiment? | [`sweep`] |
+//! | which system is to be taken for a workload? | [`advice`] |
 //! | is a run serializable? | [`check`] |
 //! | what lies in a result folder? | [`results`], [`folder`]: one file per form |
 //! | how does who was interrupted go on? | [`journal`] |
@@ -19,6 +20,7 @@
 //! | what went wrong? | [`failure`] |
 #![forbid(unsafe_code)]
 
+pub mod advice;
 pub mod check;
 pub mod confidence;
 pub mod crash;

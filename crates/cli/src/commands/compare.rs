@@ -2,14 +2,14 @@
 
 use super::run::{Admit, Idle, Measure};
 use super::verdict;
-use crate::arguments::{measuring, typed, workloads};
+use crate::arguments::{measuring, system_list, typed, workloads};
 use crate::baseline::{self, Baseline};
 use crate::engines::{self, Job};
 use crate::load_advice::Watching;
 use crate::nodes::with_cluster;
 use crate::progress::Progress;
 use crate::{answer, export, interrupt, output, selection, surroundings, validated};
-use clap::{Arg, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 use contract::{Engine, PairName};
 use harness::failure::INTERRUPTED;
 use harness::measure::{self, After};
@@ -22,12 +22,8 @@ use std::process::ExitCode;
 pub fn arguments() -> Command {
     let command = Command::new("compare").about("Measure every system over one workload, and rank them");
     let command = measuring(command, &RunOptions::for_compare(engines::cores())).arg(
-        Arg::new("only")
-            .long("only")
-            .value_name("SYSTEMS")
-            .help("Measure these systems and no others: 'silo', 'dora', 'delegation no-wait', several between commas")
-            .help_heading("System")
-            .global(true),
+        system_list("Measure these systems and no others: 'silo', 'dora', 'delegation no-wait', several between commas")
+            .help_heading("System"),
     );
     with_cluster(workloads(export::arguments(baseline::arguments(command))))
 }
@@ -85,7 +81,7 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
 }
 
 /// The systems of `pairs` that a list names: architectures, protocols, or both with a blank between.
-fn only(given: &str, pairs: &[PairName]) -> Result<Vec<PairName>, Failure> {
+pub(super) fn only(given: &str, pairs: &[PairName]) -> Result<Vec<PairName>, Failure> {
     let mut wanted = Vec::new();
     for name in given.split(',').map(str::trim) {
         let is_it = |pair: &&PairName| {

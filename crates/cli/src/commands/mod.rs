@@ -1,5 +1,6 @@
 //! One file for each command: what can be typed after it, and what it does.
 
+pub mod advise;
 pub mod check;
 pub mod compare;
 pub mod completions;
@@ -32,6 +33,7 @@ pub fn carry_out(typed: &Typed) -> Result<ExitCode, Failure> {
         Some(("run", matches)) => run::run(matches, &typed.line),
         Some(("compare", matches)) => compare::compare(matches, &typed.line),
         Some(("sweep", matches)) => sweep::sweep(matches, &typed.line),
+        Some(("advise", matches)) => advise::advise(matches, &typed.line),
         Some(("reproduce", matches)) => reproduce::reproduce(matches, &typed.line),
         Some(("validate", matches)) => validate::validate(matches, &typed.line),
         Some(("diff", matches)) => diff::diff(matches),

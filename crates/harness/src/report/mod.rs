@@ -3,6 +3,7 @@
 //! The way of a number: a [`crate::summary::Summary`] becomes figures (`figures`) and tables, these become blocks of
 //! a `page::Page`, and the template writes the blocks down. The template and its style are files of their own.
 
+mod advice;
 mod check;
 mod claims;
 mod compare;
@@ -16,6 +17,7 @@ mod series;
 mod sweep;
 mod tables;
 
+pub use advice::of_advice;
 pub use check::of_check;
 pub use compare::of_comparison;
 pub use gallery::{Exhibit, of_gallery};

@@ -73,11 +73,11 @@ pub enum Block {
         /// In order.
         facts: Vec<(String, String)>,
     },
-    /// The head of the sections that follow, with the way to more.
+    /// The head of the sections that follow, with the way to more if there is any.
     Heading {
         /// What they are about.
         title: String,
-        /// Where there is more of it.
+        /// Where there is more of it; empty if nowhere.
         href: String,
         /// Paragraphs.
         text: Vec<String>,

@@ -1,0 +1,277 @@
+//! `advise`: which system to take for a workload, on the machine at hand and on others, and why. The method is [`harness::advice`]'s.
+
+use super::compare::only;
+use super::verdict;
+use crate::arguments::{json, out, progress, system_list, typed, workloads};
+use crate::engines::{Job, Machine};
+use crate::progress::Progress;
+use crate::{answer, interrupt, output, selection, surroundings, validated};
+use ::workloads::{AnyWorkload, Parameters};
+use clap::{Arg, ArgMatches, Command};
+use contract::{Durability, Engine};
+use harness::advice::{Advice, Goal, OnMachine, Pace, SCHEMA, Trials, advise as advise_on, words};
+use harness::failure::INTERRUPTED;
+use harness::folder::Folder;
+use harness::report::of_advice;
+use harness::results::Surroundings;
+use harness::text::durations;
+use harness::{BadValue, Failure, Observer, RunOptions};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+/// The machine at hand, and two that differ much from each other.
+const MACHINES: &str = "hardware,westmere-ep-2x6,haswell-ex-4x18";
+
+/// What can be typed.
+pub fn arguments() -> Command {
+    let option = |name: &'static str, value: &'static str, help: String| {
+        Arg::new(name).long(name).value_name(value).help(help).help_heading("Advice").global(true)
+    };
+    let command = Command::new("advise")
+        .about("Say which system to take for a workload, on which machine, and why")
+        .after_help(
+            "Every system runs shortly, the better half for longer, and so on; the last ones are compared in a final, and along the workload's skew, the share of \
+             its transactions that cross partitions, and cores. Answers in about two minutes on two cores. A workload's file may say its goal ([goal]).",
+        )
+        .arg(option("on", "MACHINES", format!("'hardware', and machines to simulate, between commas [default: {MACHINES}]")))
+        .arg(option("latency-goal", "TIME", "What 99 of 100 transactions are to take at most, retries included [default: the file's, or none]".to_owned()))
+        .arg(option(
+            "durability",
+            "LEVEL",
+            format!(
+                "When a commit counts: {} [default: the file's, or none]",
+                Durability::ALL.map(Durability::name).join(", ")
+            ),
+        ))
+        .arg(option("workers", "N", "Workers at most [default: all cores of each machine]".to_owned()))
+        .arg(option("seed", "N", "From which everything random is drawn [default: 1]".to_owned()))
+        .arg(system_list("Consider these systems and no others: 'silo', 'dora', 'delegation no-wait', several between commas").help_heading("Advice"))
+        .arg(progress().help_heading("Advice").global(true))
+        .arg(json().help_heading("Results").global(true))
+        .arg(out("Folder of the results [default: a new one below results/]"));
+    workloads(command)
+}
+
+/// Advises.
+pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
+    let began = Instant::now();
+    let machines = machines(typed(matches, "on").unwrap_or(MACHINES))?;
+    let (name, below) = matches.subcommand().expect("it needs a workload");
+    let workload = selection::workload(name, below, &Parameters::new())?;
+    let asked = Asked::of(matches, &workload)?;
+    for (machine, _) in &machines {
+        machine.run(Admit { asked: &asked, options: &asked.options(*machine, None) })?;
+    }
+    let folder = selection::out(matches, "advise", name)?;
+    let surroundings = surroundings::of_line(line);
+    let surroundings = validated::beside(surroundings, machines.iter().map(|(machine, _)| *machine));
+    interrupt::heed();
+
+    let mut told = Vec::new();
+    for (machine, on) in &machines {
+        let progress = Progress::on(*machine, matches);
+        let options = asked.options(*machine, Some(&folder));
+        let job = Advise {
+            workload: &workload,
+            machine: *machine,
+            on: on.as_deref(),
+            asked: &asked,
+            options,
+            observer: &progress,
+        };
+        match machine.run(job) {
+            Ok(on_machine) => told.push(on_machine),
+            Err(Failure::Interrupted) if !told.is_empty() => break,
+            Err(failure) => return Err(failure),
+        }
+        if interrupt::is_asked_for() {
+            break;
+        }
+    }
+    let advice = Advice {
+        schema: SCHEMA,
+        workload: words(&workload),
+        parameters: workload.resolved().into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        latency_goal_us: asked.goal.latency_p99.map(|goal| goal.as_secs_f64() * 1e6),
+        durability: asked.durability.to_string(),
+        took_s: began.elapsed().as_secs_f64(),
+        interrupted: interrupt::is_asked_for(),
+        machines: told,
+    };
+    let warnings = warnings(&advice, &surroundings);
+    // A full disk must not take what was measured: it is printed first.
+    let kept = write(&folder, &advice, &surroundings, &warnings);
+    match matches.get_flag("json") {
+        true => output::print_json(&advice)?,
+        false => output::print(&answer::of_advice(&advice, &warnings, kept.is_ok().then_some(&folder)))?,
+    }
+    kept?;
+    if advice.interrupted {
+        return Ok(ExitCode::from(INTERRUPTED));
+    }
+    Ok(verdict(
+        advice.machines.iter().flat_map(|machine| &machine.ranking).all(|row| row.failed_checks.is_empty()),
+    ))
+}
+
+/// The machines of a list, each with what `--on` takes for it.
+fn machines(given: &str) -> Result<Vec<(Machine, Option<String>)>, Failure> {
+    let one = |name: &str| {
+        let name = name.trim();
+        Ok((Machine::named(Some(name))?, (name != "hardware").then(|| name.to_owned())))
+    };
+    given.split(',').map(one).collect()
+}
+
+/// What was asked for, on whatever machine.
+struct Asked {
+    goal: Goal,
+    durability: Durability,
+    /// Workers at most, if it was said.
+    workers: Option<usize>,
+    seed: Option<String>,
+    only: Option<String>,
+}
+
+impl Asked {
+    fn of(matches: &ArgMatches, workload: &AnyWorkload) -> Result<Asked, Failure> {
+        let of_file = match workload {
+            AnyWorkload::Described(described) => described.goal(),
+            _ => Default::default(),
+        };
+        let latency_p99 = match typed(matches, "latency-goal") {
+            None => of_file.latency_p99,
+            Some(text) => Some(latency(text)?),
+        };
+        let durability = match typed(matches, "durability") {
+            None => of_file.durability.unwrap_or_default(),
+            Some(text) => {
+                let allowed = || Durability::ALL.map(Durability::name).join(", ");
+                text.parse().map_err(|_| BadValue::new("durability", text, allowed()))?
+            }
+        };
+        let workers = match typed(matches, "workers") {
+            None => None,
+            Some(text) => Some(RunOptions::for_run(1))
+                .map(|mut options| {
+                    options.set("workers", text).expect("an option of a run").map(|()| options.workers)
+                })
+                .transpose()?,
+        };
+        let seed = typed(matches, "seed").map(str::to_owned);
+        if let Some(seed) = &seed {
+            RunOptions::for_run(1).set("seed", seed).expect("an option of a run")?;
+        }
+        let only = typed(matches, "only").map(str::to_owned);
+        Ok(Asked { goal: Goal { latency_p99 }, durability, workers, seed, only })
+    }
+
+    /// What is told to all runs on `machine`; logs are in `folder`, where there is one.
+    fn options(&self, machine: Machine, folder: Option<&Folder>) -> RunOptions {
+        let mut options = machine.defaults(RunOptions::for_compare);
+        options.workers = self.workers.map_or(options.workers, |most| most.min(options.workers));
+        if let Some(seed) = &self.seed {
+            options.set("seed", seed).expect("an option of a run").expect("it was read before");
+        }
+        let has_disk = !matches!(machine, Machine::Simulated(description) if description.disk.is_none());
+        if self.durability != Durability::None && has_disk {
+            options.logging.level = self.durability;
+            options.logging.each_apart = true;
+            options.logging.folders = folder.map(|folder| folder.path().join("log")).into_iter().collect();
+        }
+        options
+    }
+}
+
+fn latency(text: &str) -> Result<Duration, BadValue> {
+    let read = durations::parse(text).filter(|latency| !latency.is_zero());
+    read.ok_or_else(|| BadValue::new("latency-goal", text, format!("more than 0: {}", durations::ALLOWED)))
+}
+
+/// Refuses systems that there are not.
+struct Admit<'a> {
+    asked: &'a Asked,
+    options: &'a RunOptions,
+}
+
+impl Job for Admit<'_> {
+    type Output = Result<(), Failure>;
+
+    fn on<E: Engine>(self) -> Self::Output {
+        chosen::<E>(self.asked, self.options).map(drop)
+    }
+}
+
+/// The systems that were chosen; `None`: all.
+fn chosen<E: Engine>(
+    asked: &Asked,
+    options: &RunOptions,
+) -> Result<Option<Vec<contract::PairName>>, Failure> {
+    let Some(given) = &asked.only else { return Ok(None) };
+    let (pairs, _) = harness::measure::supported::<E>(options);
+    only(given, &pairs).map(Some)
+}
+
+/// Advises on one machine.
+struct Advise<'a> {
+    workload: &'a AnyWorkload,
+    machine: Machine,
+    on: Option<&'a str>,
+    asked: &'a Asked,
+    options: RunOptions,
+    observer: &'a dyn Observer,
+}
+
+impl Job for Advise<'_> {
+    type Output = Result<OnMachine, Failure>;
+
+    fn on<E: Engine>(self) -> Self::Output {
+        let Advise { workload, machine, on, asked, options, observer } = self;
+        let pace = match machine {
+            Machine::Simulated(_) => Pace::simulated(options.workers),
+            _ => Pace::on_hardware(),
+        };
+        let chosen = chosen::<E>(asked, &options)?;
+        let trials = Trials::<E>::new(workload, (machine.place(), on), asked.goal, options, observer);
+        advise_on(&trials, &pace, chosen.as_deref())
+    }
+}
+
+/// What is odd: about the build, the model's error, and disks that are not there.
+fn warnings(advice: &Advice, surroundings: &Surroundings) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if cfg!(debug_assertions) && advice.machines.iter().any(|machine| !machine.simulated) {
+        warnings.push("debug build: what it measures here says nothing; build with --release".to_owned());
+    }
+    if advice.machines.iter().any(|machine| machine.simulated) {
+        warnings.push(match &surroundings.validated {
+            Ok(errors) => {
+                let off = errors.of("throughput").map_or("an unknown factor".to_owned(), |error| {
+                    format!("a factor of {:.2}", error.between_systems)
+                });
+                format!("simulated machines: the model's throughput is off by {off} between systems; systems that differ by less may change places on a real machine")
+            }
+            Err(why) => format!("simulated machines: how far the model is off is not known: {why}"),
+        });
+    }
+    for machine in advice.machines.iter().filter(|machine| machine.durability != advice.durability) {
+        warnings.push(format!(
+            "{} has no disk: its commits count when they are installed, not by durability {}",
+            machine.machine, advice.durability
+        ));
+    }
+    warnings
+}
+
+fn write(
+    folder: &Folder,
+    advice: &Advice,
+    surroundings: &Surroundings,
+    warnings: &[String],
+) -> Result<(), Failure> {
+    // Empty by now: each store's log has gone with it.
+    let _ = std::fs::remove_dir(folder.path().join("log"));
+    folder.write_json("advice.json", advice)?;
+    folder.write_json("environment.json", &surroundings.environment)?;
+    folder.write("report.html", &of_advice(advice, surroundings, warnings.to_vec()))
+}

@@ -1,0 +1,84 @@
+//! The line that measures a row of an advice again.
+
+use super::Candidate;
+use crate::options::RunOptions;
+use crate::text::durations;
+use contract::Durability;
+use std::collections::BTreeMap;
+use workloads::described::{FILE, is_file};
+use workloads::{AnyWorkload, Described, descriptions};
+
+/// The line; `on` is what `--on` takes, if it is not the machine at hand.
+pub(super) fn of(
+    workload: &AnyWorkload,
+    candidate: Candidate,
+    options: &RunOptions,
+    on: Option<&str>,
+) -> String {
+    let Candidate { pair, workers } = candidate;
+    let mut line = format!("trireme run {}", words(workload));
+    let protocol = pair.protocol.name();
+    line += &format!(" --architecture {} --protocol {protocol} --workers {workers}", pair.architecture);
+    line += &format!(
+        " --warmup {} --duration {} --repeat {} --seed {}",
+        durations::show(options.warmup),
+        durations::show(options.duration),
+        options.repeat,
+        options.engine.seed
+    );
+    if options.logging.level != Durability::None {
+        line += &format!(" --durability {} --log FOLDER", options.logging.level);
+    }
+    on.map_or(line.clone(), |on| format!("{line} --on {on}"))
+}
+
+/// The workload as it is typed: its name or file, and what is not by default.
+pub fn words(workload: &AnyWorkload) -> String {
+    let resolved: BTreeMap<&str, String> = workload.resolved().into_iter().collect();
+    let described = descriptions().iter().find(|one| one.name == workload.name()).expect("it has a name");
+    let is_of_files = workload.name() == Described::DESCRIPTION.name;
+    let file = resolved.get(FILE).filter(|file| is_of_files && is_file(file));
+    let mut words = file.cloned().unwrap_or_else(|| workload.name().to_owned());
+    for parameter in described.parameters {
+        let value = &resolved[parameter.name];
+        let is_told = value != parameter.default && !(is_of_files && parameter.name == "contents");
+        if is_told && !(parameter.name == FILE && file.is_some()) {
+            words += &format!(" --{} {value}", parameter.name);
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+    use workloads::build;
+
+    #[test]
+    fn a_line_says_what_was_measured_and_nothing_else() {
+        let pair = contract::PairName::all().next().expect("a pair");
+        let options = RunOptions {
+            warmup: Duration::from_millis(20),
+            duration: Duration::from_micros(1500),
+            repeat: 2,
+            ..RunOptions::for_compare(2)
+        };
+        let line = |name: &str, given: &[(&str, &str)], on| {
+            let workload = build(name, &given.iter().copied().collect()).expect("a workload");
+            of(&workload, Candidate { pair, workers: 2 }, &options, on)
+        };
+        let rest = format!(
+            " --architecture {} --protocol {} --workers 2 --warmup 20ms --duration 1500us --repeat 2 --seed 1",
+            pair.architecture, pair.protocol
+        );
+        assert_eq!(
+            line("micro", &[("records", "2M"), ("remote", "1")], None),
+            format!("trireme run micro --remote 1{rest}")
+        );
+        assert_eq!(
+            line("described", &[("file", "examples/workloads/bank.toml"), ("theta", "0.9")], Some("m.toml")),
+            format!("trireme run examples/workloads/bank.toml --theta 0.9{rest} --on m.toml")
+        );
+    }
+}

@@ -1,0 +1,194 @@
+//! Which system to take for a workload on a machine, by how much, why, and where another one would be better.
+//!
+//! 1. *Heats* (`halving.rs`): every system of the matrix that fits, with all cores and with a quarter of them (`candidates.rs`), runs shortly.
+//!    The better half runs longer, and so on, until few are left. What is seldom best is seldom measured.
+//! 2. *The final*: the systems that are left, with all cores, half, a quarter and one, in several repetitions. Of each the best number of workers counts,
+//!    and of numbers that are as good the least.
+//! 3. *The verdict* (`verdict.rs`): who fulfils the goal goes before who does not, and more throughput before less. A system that repetitions
+//!    do not tell apart from the best one is as good ([`crate::confidence`]), and is said to be. What the others spend more on is the reason.
+//! 4. *Axes* (`axes.rs`): the best systems, and the best of other architectures, along skew, along the share of transactions that cross partitions, and
+//!    along cores: where another one leads, the recommendation flips (`flips.rs`).
+//!
+//! On a machine that repeats bit for bit so does the advice. An interrupt ends it after the run under way, with what there is.
+
+mod axes;
+mod candidates;
+mod command;
+mod flips;
+mod halving;
+mod pace;
+mod trials;
+mod verdict;
+mod words;
+
+pub use axes::{AxisKind, AxisOf, axes_of};
+pub use candidates::Candidate;
+pub use command::words;
+pub use flips::{AxisPoint, AxisTold, Flip, Standing};
+pub use pace::{Length, Pace};
+pub use trials::Trials;
+pub use verdict::{Beside, Row, Verdict};
+
+use crate::failure::Failure;
+use crate::measure::{After, supported};
+use crate::results::System;
+use crate::summary::Unmeasured;
+use contract::{ArchitectureName, Engine, PairName};
+use halving::{candidate, halve};
+use serde::Serialize;
+use std::time::Duration;
+
+/// Name and version of [`Advice`]'s fields.
+pub const SCHEMA: &str = "trireme.advice/1";
+
+/// Systems that reach the final.
+const FINALISTS: usize = 4;
+
+/// Of them, and of others, so many are measured along the axes.
+const ALONG_AXES: usize = 4;
+
+/// What is wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Goal {
+    /// What 99 of 100 transactions are to take at most, retries included, and durability where it is asked for.
+    pub latency_p99: Option<Duration>,
+}
+
+impl Goal {
+    /// Whether a system fulfils it. One that tells no latency does not.
+    pub fn is_met(&self, system: &System) -> bool {
+        self.latency_p99.is_none_or(|goal| {
+            let latency = system.summary.latency_ns.as_ref();
+            latency.is_some_and(|latency| u128::from(latency.p99) <= goal.as_nanos())
+        })
+    }
+}
+
+/// The answer, for all machines.
+#[derive(Debug, Serialize)]
+pub struct Advice {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// The workload, for people: its name, or its file.
+    pub workload: String,
+    /// Its effective parameters.
+    pub parameters: std::collections::BTreeMap<String, String>,
+    /// Of the goal, in microseconds.
+    pub latency_goal_us: Option<f64>,
+    /// What was asked for: none, buffered, group, sync.
+    pub durability: String,
+    /// Seconds that it took.
+    pub took_s: f64,
+    /// Whether somebody has interrupted it: then some of it is missing.
+    pub interrupted: bool,
+    /// By machine, in the order in which they were asked for.
+    pub machines: Vec<OnMachine>,
+}
+
+/// The answer for one machine.
+#[derive(Debug, Serialize)]
+pub struct OnMachine {
+    /// `hardware`, or the name of a simulated machine.
+    pub machine: String,
+    /// Whether it is simulated.
+    pub simulated: bool,
+    /// Its cores.
+    pub cores: usize,
+    /// When commits counted there; `none` where it has no disk, whatever was asked for.
+    pub durability: String,
+    /// What to take, in sentences.
+    pub finding: Vec<String>,
+    /// What to take.
+    pub verdict: Verdict,
+    /// The systems of the final, best first.
+    pub ranking: Vec<Row>,
+    /// Where another system leads.
+    pub flips: Vec<Flip>,
+    /// What was measured along the axes.
+    pub axes: Vec<AxisTold>,
+    /// The heats, in their order.
+    pub heats: Vec<HeatTold>,
+    /// Systems that were not measured.
+    pub left_out: Vec<Unmeasured>,
+}
+
+/// One heat.
+#[derive(Debug, Serialize)]
+pub struct HeatTold {
+    /// The counted interval of its runs, in seconds.
+    pub duration_s: f64,
+    /// Who ran, best first.
+    pub order: Vec<Standing>,
+}
+
+/// Advises on one machine, of all systems that fit, or of `only` these.
+pub fn advise<E: Engine>(
+    trials: &Trials<'_, E>,
+    pace: &Pace,
+    only: Option<&[PairName]>,
+) -> Result<OnMachine, Failure> {
+    let options = trials.options();
+    let (pairs, left_out) = supported::<E>(options);
+    let is_considered = |pair: &PairName| only.is_none_or(|only| only.contains(pair));
+    let pairs = pairs.into_iter().filter(|pair| pair.protocol.has_transactions());
+    let pairs: Vec<PairName> = pairs.filter(is_considered).collect();
+    let candidates = candidates::of(&pairs, options.workers);
+    let better = |one: &System, other: &System| halving::better(one, other, trials.goal);
+    let mut heats = halve(candidates, FINALISTS, candidate, better, |heat, candidates| {
+        let length = pace.heat(heat);
+        trials.note(&format!("heat {}: {} candidates", heat + 1, candidates.len()));
+        trials.run(trials.workload, candidates, length, After::Nothing)
+    })?;
+    let finalists = systems_of(heats.last().map_or(&[][..], Vec::as_slice), FINALISTS);
+    trials.note(&format!("final: {} systems", finalists.len()));
+    let entrants = candidates::with_all_workers(&finalists, options.workers);
+    let mut raced = trials.run(trials.workload, &entrants, pace.last(), After::Audit)?;
+    if raced.is_empty() {
+        // It was interrupted before: the last heat has to do.
+        raced = heats.pop().ok_or(Failure::Interrupted)?;
+        return Ok(trials.told(verdict::of(trials, raced)?, Vec::new(), Vec::new(), left_out));
+    }
+    let cores = flips::along_workers(&raced, pace.margin, trials.goal);
+    let decided = verdict::of(trials, raced)?;
+    let others = best_of_other_architectures(&heats, &finalists);
+    let along: Vec<Candidate> = decided.best_of_each().chain(others).take(ALONG_AXES).collect();
+    let mut axes: Vec<AxisTold> = cores.into_iter().collect();
+    for axis in axes_of(trials.workload) {
+        trials.note(&format!("along {}", axis.name));
+        axes.extend(trials.along(&axis, &along, pace)?);
+    }
+    let heats = heats.iter().map(|heat| HeatTold::of(heat, trials.goal)).collect();
+    Ok(trials.told(decided, axes, heats, left_out))
+}
+
+impl HeatTold {
+    fn of(heat: &[System], goal: Goal) -> HeatTold {
+        let duration_s = heat.first().map_or(0.0, |system| system.summary.duration_s);
+        HeatTold { duration_s, order: heat.iter().map(|system| Standing::of(system, goal)).collect() }
+    }
+}
+
+/// The first `most` systems of an order, whatever their workers, each once.
+fn systems_of(order: &[System], most: usize) -> Vec<PairName> {
+    let mut pairs: Vec<PairName> = Vec::new();
+    for pair in order.iter().filter_map(|system| system.summary.pair()) {
+        if !pairs.contains(&pair) && pairs.len() < most {
+            pairs.push(pair);
+        }
+    }
+    pairs
+}
+
+/// The best of each architecture of which nobody has reached the final, as far as the heats tell: elsewhere on an axis it may lead.
+fn best_of_other_architectures(heats: &[Vec<System>], finalists: &[PairName]) -> Vec<Candidate> {
+    let mut known: Vec<ArchitectureName> = finalists.iter().map(|pair| pair.architecture).collect();
+    let mut others = Vec::new();
+    for system in heats.iter().rev().flatten() {
+        let one = candidate(system);
+        if !known.contains(&one.pair.architecture) {
+            known.push(one.pair.architecture);
+            others.push(one);
+        }
+    }
+    others
+}

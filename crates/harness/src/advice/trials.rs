@@ -1,0 +1,180 @@
+//! Measuring candidates, of whatever numbers of workers, over one workload or its variants.
+
+use super::axes::AxisOf;
+use super::flips::{AxisTold, each_once, point};
+use super::halving::candidate;
+use super::verdict::Decided;
+use super::{Candidate, Flip, Goal, HeatTold, Length, OnMachine, Pace, command};
+use crate::failure::Failure;
+use crate::measure::{After, Fit, fit, measure};
+use crate::observer::{Event, Observer};
+use crate::options::RunOptions;
+use crate::results::System;
+use crate::subject::{Place, Subject};
+use crate::summary::{Measured, Unmeasured};
+use contract::{Engine, PairName};
+use std::marker::PhantomData;
+use std::time::Duration;
+use workloads::audit::Audited;
+use workloads::{AnyWorkload, Parameters, WorkloadVisitor, build};
+
+/// What is measured, where, and for whom.
+pub struct Trials<'a, E> {
+    /// The workload that was asked about.
+    pub workload: &'a AnyWorkload,
+    /// The machine.
+    pub place: Place,
+    /// What `--on` takes for it; `None` for the machine at hand.
+    pub on: Option<&'a str>,
+    /// What is wanted.
+    pub goal: Goal,
+    options: RunOptions,
+    observer: &'a dyn Observer,
+    engine: PhantomData<E>,
+}
+
+impl<'a, E: Engine> Trials<'a, E> {
+    /// On `place`. Of `options` workers are the most that there are, and times do not matter.
+    pub fn new(
+        workload: &'a AnyWorkload,
+        (place, on): (Place, Option<&'a str>),
+        goal: Goal,
+        options: RunOptions,
+        observer: &'a dyn Observer,
+    ) -> Self {
+        let options = Subject::of(workload, options, place.clone()).options;
+        Trials { workload, place, on, goal, options, observer, engine: PhantomData }
+    }
+
+    pub(super) fn options(&self) -> &RunOptions {
+        &self.options
+    }
+
+    pub(super) fn note(&self, what: &str) {
+        self.observer.tell(Event::Note(what));
+    }
+
+    fn told_options(&self, workers: usize, length: Length) -> RunOptions {
+        let Length { warmup, duration, repeat } = length;
+        RunOptions { workers, warmup, duration, repeat, ..self.options.clone() }
+    }
+
+    /// Measures those of `candidates` that fit. Interrupted it answers what there is; nothing after an interrupt.
+    pub(super) fn run(
+        &self,
+        workload: &AnyWorkload,
+        candidates: &[Candidate],
+        length: Length,
+        after: After,
+    ) -> Result<Vec<System>, Failure> {
+        let mut systems: Vec<System> = Vec::new();
+        let mut numbers: Vec<usize> = candidates.iter().map(|candidate| candidate.workers).collect();
+        numbers.sort_unstable_by(|one, other| other.cmp(one));
+        numbers.dedup();
+        for workers in numbers {
+            if self.observer.is_interrupted() {
+                break;
+            }
+            let options = self.told_options(workers, length);
+            let here = candidates.iter().filter(|candidate| candidate.workers == workers);
+            let fits = |pair: &PairName| matches!(fit::<E>(*pair, &options, true), Fit::Fits);
+            let pairs: Vec<PairName> = here.map(|candidate| candidate.pair).filter(fits).collect();
+            if pairs.is_empty() {
+                continue;
+            }
+            let over = Over::<E> {
+                pairs: &pairs,
+                options: &options,
+                after,
+                observer: self.observer,
+                engine: PhantomData,
+            };
+            match workload.visit(over) {
+                Ok(measured) => {
+                    let subject = Subject::of(workload, options.clone(), self.place.clone());
+                    systems.extend(measured.iter().map(|measured| System::of(&subject, measured)));
+                }
+                Err(Failure::Interrupted) => break,
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(systems)
+    }
+
+    /// Measures `candidates` at each value of `axis`; nothing if it was interrupted before the second one.
+    pub(super) fn along(
+        &self,
+        axis: &AxisOf,
+        candidates: &[Candidate],
+        pace: &Pace,
+    ) -> Result<Option<AxisTold>, Failure> {
+        let candidates = each_once(candidates);
+        let mut points = Vec::new();
+        for (label, setting) in &axis.values {
+            let resolved = self.workload.resolved().into_iter();
+            let mut given: Parameters = resolved.filter(|(name, _)| *name != "mix").collect();
+            setting.iter().for_each(|(name, value)| given.set(*name, *value));
+            // A value that does not go with what was typed says nothing about this workload.
+            let Ok(workload) = build(self.workload.name(), &given) else { continue };
+            let systems = self.run(&workload, &candidates, pace.point, After::Nothing)?;
+            if systems.is_empty() {
+                break;
+            }
+            points.push(point(label, systems, self.goal, |system| self.command(&workload, system)));
+        }
+        Ok(AxisTold::of(axis.kind, axis.name, points, pace.margin))
+    }
+
+    /// The line that measures a system again.
+    pub(super) fn command(&self, workload: &AnyWorkload, system: &System) -> String {
+        let summary = &system.summary;
+        let length = Length {
+            warmup: Duration::from_secs_f64(summary.warmup_s),
+            duration: Duration::from_secs_f64(summary.duration_s),
+            repeat: summary.repetitions,
+        };
+        command::of(workload, candidate(system), &self.told_options(summary.workers, length), self.on)
+    }
+
+    pub(super) fn told(
+        &self,
+        decided: Decided,
+        axes: Vec<AxisTold>,
+        heats: Vec<HeatTold>,
+        left_out: Vec<Unmeasured>,
+    ) -> OnMachine {
+        let flips: Vec<Flip> = axes.iter().flat_map(|axis| axis.flips.clone()).collect();
+        let told = OnMachine {
+            machine: self.place.machine.clone(),
+            simulated: self.place.simulated,
+            cores: self.place.cores,
+            durability: self.options.logging.level.to_string(),
+            finding: Vec::new(),
+            verdict: decided.verdict,
+            ranking: decided.ranking,
+            flips,
+            axes,
+            heats,
+            left_out,
+        };
+        OnMachine { finding: told.in_sentences(self.goal), ..told }
+    }
+}
+
+/// Measures pairs over a workload of whatever type.
+struct Over<'a, E> {
+    pairs: &'a [PairName],
+    options: &'a RunOptions,
+    after: After,
+    observer: &'a dyn Observer,
+    engine: PhantomData<E>,
+}
+
+impl<E: Engine> WorkloadVisitor for Over<'_, E> {
+    type Output = Result<Vec<Measured>, Failure>;
+
+    fn visit<W: Audited>(self, workload: &W) -> Self::Output {
+        measure::<E, W>(workload, self.pairs, self.options, self.after, self.observer)
+            .map(|(measured, _)| measured)
+    }
+}

@@ -1,0 +1,253 @@
+//! What to take, and why: the systems of the final, each with the workers that suit it best, beside the best one.
+
+use super::halving::{candidate, in_order};
+use super::{Candidate, Trials};
+use crate::confidence::beside_best;
+use crate::failure::Failure;
+use crate::measure::layout_of;
+use crate::options::RunOptions;
+use crate::results::System;
+use crate::summary::{Summary, TimeShares};
+use crate::text::numbers::{bytes, latency, percent, ratio};
+use contract::Engine;
+use serde::Serialize;
+
+/// With fewer workers a system may have so much less throughput, as a part, and is preferred: the cores are free for others.
+const AS_GOOD_WITH_FEWER: f64 = 0.97;
+
+/// A difference of parts of the time from which on it is a reason.
+const MUCH_OF_THE_TIME: f64 = 0.08;
+
+/// Reasons that are given at most.
+const MOST_REASONS: usize = 3;
+
+/// A system of the final.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// For people.
+    pub system: String,
+    /// Its name.
+    pub architecture: String,
+    /// Its name.
+    pub protocol: String,
+    /// Of its numbers of workers, the one that suits it best.
+    pub workers: usize,
+    /// Physical partitions of every table.
+    pub partitions: u32,
+    /// Commits per second: the median over the repetitions.
+    pub throughput_per_s: f64,
+    /// The slowest repetition.
+    pub throughput_min: f64,
+    /// The fastest.
+    pub throughput_max: f64,
+    /// As a part of the best one's.
+    pub part_of_best: f64,
+    /// Whether repetitions tell it apart from the best; false of the best itself.
+    pub is_told_apart: bool,
+    /// In nanoseconds, retries included; `null` if it is not known.
+    pub latency_p99_ns: Option<u64>,
+    /// Whether it fulfils the goal.
+    pub meets_goal: bool,
+    /// Aborts per commit.
+    pub abort_rate: f64,
+    /// Where the time goes.
+    pub time_share: TimeShares,
+    /// Requests and releases by transaction that ended.
+    pub messages_per_txn: f64,
+    /// Bytes that the store takes.
+    pub memory_bytes: u64,
+    /// Checks that failed.
+    pub failed_checks: Vec<String>,
+    /// The line that measures it again.
+    pub command: String,
+}
+
+/// What to take.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The best system, for people.
+    pub system: String,
+    /// Its workers.
+    pub workers: usize,
+    /// Its partitions.
+    pub partitions: u32,
+    /// Those that are as good as far as repetitions tell. If there are any, it is a tie.
+    pub ties: Vec<String>,
+    /// Whether it fulfils the goal; if not, none of the final does.
+    pub meets_goal: bool,
+    /// The next system that is told apart from it, and why it is behind; `null` if all are as good.
+    pub next: Option<Beside>,
+    /// The last of the final.
+    pub worst: Option<Beside>,
+}
+
+/// A system beside the best one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Beside {
+    /// For people.
+    pub system: String,
+    /// How many times its throughput the best one has.
+    pub times: f64,
+    /// In words.
+    pub why: Vec<String>,
+}
+
+/// The verdict with the rows that it is of.
+pub struct Decided {
+    pub verdict: Verdict,
+    pub ranking: Vec<Row>,
+    candidates: Vec<Candidate>,
+}
+
+impl Decided {
+    /// Each system with its best number of workers, best first.
+    pub fn best_of_each(&self) -> impl Iterator<Item = Candidate> + '_ {
+        self.candidates.iter().copied()
+    }
+}
+
+/// Decides between systems, each of which was measured with several numbers of workers.
+pub(super) fn of<E: Engine>(trials: &Trials<'_, E>, raced: Vec<System>) -> Result<Decided, Failure> {
+    let mut systems = each_with_its_workers(raced, trials);
+    in_order(&mut systems, trials.goal);
+    let rounds = systems.iter().map(|system| system.samples.len()).min().unwrap_or(0);
+    let throughputs: Vec<Vec<f64>> =
+        systems.iter().map(|system| system.throughputs()[..rounds].to_vec()).collect();
+    let beside = beside_best(&throughputs, 1.0);
+    let best = systems[0].summary.throughput_per_s;
+    let mut ranking = Vec::new();
+    for (system, beside) in systems.iter().zip(&beside) {
+        let summary = &system.summary;
+        let pair = candidate(system).pair;
+        let options = RunOptions { workers: summary.workers, ..trials.options().clone() };
+        let differs_by_goal = trials.goal.is_met(system) != trials.goal.is_met(&systems[0]);
+        let failed = summary.checks.iter().filter(|check| !check.passed);
+        ranking.push(Row {
+            system: summary.system(),
+            architecture: summary.architecture.clone(),
+            protocol: summary.protocol.clone(),
+            workers: summary.workers,
+            partitions: layout_of::<E>(pair, &options)?.partitions,
+            throughput_per_s: summary.throughput_per_s,
+            throughput_min: summary.throughput_min,
+            throughput_max: summary.throughput_max,
+            part_of_best: if best == 0.0 { 0.0 } else { summary.throughput_per_s / best },
+            is_told_apart: beside.is_told_apart || differs_by_goal,
+            latency_p99_ns: summary.latency_ns.as_ref().map(|latency| latency.p99),
+            meets_goal: trials.goal.is_met(system),
+            abort_rate: summary.abort_rate,
+            time_share: summary.time_share,
+            messages_per_txn: messages(summary),
+            memory_bytes: summary.memory.bytes,
+            failed_checks: failed.map(|check| check.name.clone()).collect(),
+            command: trials.command(trials.workload, system),
+        });
+    }
+    let candidates = systems.iter().map(candidate).collect();
+    Ok(Decided { verdict: verdict(&systems, &ranking), ranking, candidates })
+}
+
+fn verdict(systems: &[System], ranking: &[Row]) -> Verdict {
+    let best = &ranking[0];
+    let beside = |position: usize| {
+        let (row, summary) = (&ranking[position], &systems[position].summary);
+        let times = best.throughput_per_s / row.throughput_per_s;
+        Beside { system: row.system.clone(), times, why: because(&systems[0].summary, summary) }
+    };
+    let behind = || (1..ranking.len()).filter(|position| ranking[*position].is_told_apart);
+    let ties = ranking.iter().skip(1).filter(|row| !row.is_told_apart).map(|row| row.system.clone());
+    Verdict {
+        system: best.system.clone(),
+        workers: best.workers,
+        partitions: best.partitions,
+        ties: ties.collect(),
+        meets_goal: best.meets_goal,
+        next: behind().next().map(beside),
+        worst: behind().last().map(beside),
+    }
+}
+
+/// Of each system the measurement with the number of workers that suits it best.
+fn each_with_its_workers<E: Engine>(raced: Vec<System>, trials: &Trials<'_, E>) -> Vec<System> {
+    let mut of_each: Vec<Vec<System>> = Vec::new();
+    for system in raced {
+        let name = system.summary.system();
+        match of_each.iter_mut().find(|others| others[0].summary.system() == name) {
+            Some(others) => others.push(system),
+            None => of_each.push(vec![system]),
+        }
+    }
+    of_each
+        .into_iter()
+        .map(|mut all| {
+            in_order(&mut all, trials.goal);
+            let (enough, goal) =
+                (AS_GOOD_WITH_FEWER * all[0].summary.throughput_per_s, trials.goal.is_met(&all[0]));
+            let is_as_good = |system: &&mut System| {
+                system.summary.throughput_per_s >= enough && trials.goal.is_met(system) == goal
+            };
+            let fewest = all.iter_mut().filter(is_as_good).map(|system| system.summary.workers).min();
+            let position = all.iter().position(|system| Some(system.summary.workers) == fewest).unwrap_or(0);
+            all.swap_remove(position)
+        })
+        .collect()
+}
+
+fn messages(summary: &Summary) -> f64 {
+    summary.costs.get("messages_per_txn").unwrap_or(0.0)
+}
+
+/// Why `other` is behind `best`, the weightiest reason first: what it spends more of its time on, what it aborts, sends and takes.
+fn because(best: &Summary, other: &Summary) -> Vec<String> {
+    let shares: [(&str, fn(&TimeShares) -> f64); 5] = [
+        ("is spent on attempts that abort", |share| share.abort),
+        ("is waiting", |share| share.wait),
+        ("is the concurrency control's own work", |share| share.manager),
+        ("goes into drawing timestamps", |share| share.timestamp),
+        ("goes into indexes", |share| share.index),
+    ];
+    let mut reasons: Vec<(f64, String)> = Vec::new();
+    for (what, of) in shares {
+        let (here, there) = (of(&best.time_share), of(&other.time_share));
+        if there - here > MUCH_OF_THE_TIME {
+            reasons.push((
+                there - here,
+                format!("{} of its time {what}, not {}", percent(there), percent(here)),
+            ));
+        }
+    }
+    let (here, there) = (best.abort_rate, other.abort_rate);
+    if there > 0.02 && there > 2.0 * here {
+        reasons.push((
+            there.min(1.0),
+            format!("it aborts {} times for each commit, not {}", ratio(there), ratio(here)),
+        ));
+    }
+    let (here, there) = (messages(best), messages(other));
+    if there - here > 0.5 {
+        let trip = other.costs.get("round_trip_ns");
+        let trip =
+            trip.map_or(String::new(), |ns| format!(", of which an answer takes {}", latency(ns as u64)));
+        reasons.push((
+            0.1,
+            format!("it sends {} messages a transaction{trip}, not {}", ratio(there), ratio(here)),
+        ));
+    }
+    if let Some(migrations) = other.costs.get("migrations_per_txn").filter(|migrations| *migrations > 0.5) {
+        reasons.push((0.1, format!("its transactions migrate {} times each", ratio(migrations))));
+    }
+    if other.workers < best.workers {
+        reasons.push((0.3, format!("it does best with {} workers of {}", other.workers, best.workers)));
+    }
+    let (here, there) = (best.memory.bytes, other.memory.bytes);
+    if there as f64 > 1.5 * here as f64 {
+        reasons.push((0.05, format!("its store takes {}, not {}", bytes(there), bytes(here))));
+    }
+    if reasons.is_empty() && other.throughput_per_s < best.throughput_per_s {
+        let operations =
+            "its operations themselves take longer: neither aborts nor waits nor messages tell the two apart";
+        reasons.push((0.0, operations.to_owned()));
+    }
+    reasons.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    reasons.into_iter().take(MOST_REASONS).map(|(_, reason)| reason).collect()
+}

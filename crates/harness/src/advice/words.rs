@@ -1,0 +1,86 @@
+//! An advice in sentences.
+
+use super::{Beside, Flip, Goal, OnMachine, Row};
+use crate::subject::shown;
+use crate::text::durations;
+use crate::text::numbers::{counted, latency, ratio, thousands};
+
+impl OnMachine {
+    /// The machine's name, for people.
+    pub fn shown(&self) -> String {
+        format!("{}, {}", shown(&self.machine, self.simulated), counted(self.cores, "core"))
+    }
+
+    /// What to take, by how much, why, and where it flips.
+    pub(super) fn in_sentences(&self, goal: Goal) -> Vec<String> {
+        let best = &self.ranking[0];
+        let mut sentences = vec![taken(best)];
+        if let Some(goal) = goal.latency_p99 {
+            sentences.push(against_goal(best, &durations::show(goal)));
+        }
+        if !self.verdict.ties.is_empty() {
+            sentences.push(format!(
+                "It is a tie: {} not told apart from {}: take whichever you prefer.",
+                are(&self.verdict.ties),
+                if self.verdict.ties.len() == 1 { "it" } else { "it by these repetitions" }
+            ));
+        }
+        sentences.extend(self.verdict.next.as_ref().map(|next| beside(next, "the next")));
+        let is_another =
+            |worst: &&Beside| self.verdict.next.as_ref().is_none_or(|next| next.system != worst.system);
+        sentences.extend(
+            self.verdict
+                .worst
+                .as_ref()
+                .filter(is_another)
+                .map(|worst| beside(worst, "the last of the final")),
+        );
+        match self.flips.is_empty() {
+            true if self.axes.is_empty() => {}
+            true => sentences.push(format!("No other system leads anywhere along {}.", self.axes_walked())),
+            false => sentences.extend(self.flips.iter().map(flip)),
+        }
+        sentences
+    }
+
+    fn axes_walked(&self) -> String {
+        self.axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn taken(best: &Row) -> String {
+    format!(
+        "Take {} with {} and {}: {} transactions a second{}.",
+        best.system,
+        counted(best.workers, "worker"),
+        counted(best.partitions as usize, "partition"),
+        thousands(best.throughput_per_s),
+        best.latency_p99_ns.map_or(String::new(), |p99| format!(", 99 of 100 within {}", latency(p99)))
+    )
+}
+
+fn against_goal(best: &Row, goal: &str) -> String {
+    match best.meets_goal {
+        true => format!("It keeps the goal of {goal}."),
+        false => format!("None of the final keeps the goal of {goal}: it comes closest."),
+    }
+}
+
+fn are(systems: &[String]) -> String {
+    let verb = if systems.len() == 1 { "is" } else { "are" };
+    format!("{} {verb}", systems.join(", "))
+}
+
+fn beside(one: &Beside, place: &str) -> String {
+    let why = if one.why.is_empty() { String::new() } else { format!(": {}", one.why.join("; ")) };
+    format!("It has {} times the throughput of {}, {place}{why}.", ratio(one.times), one.system)
+}
+
+fn flip(flip: &Flip) -> String {
+    let times =
+        if flip.times.is_finite() { format!(", {} times ahead", ratio(flip.times)) } else { String::new() };
+    format!(
+        "Along {}, {} leads up to {}, and {} from {} on{times}.",
+        flip.axis, flip.before, flip.until, flip.after, flip.from
+    )
+}

@@ -1,0 +1,225 @@
+//! The report of `advise`: by machine what to take and why, the ranking, where it flips, and the evidence.
+
+use super::page::{Block, Cell, Page};
+use super::{facts, footer, render};
+use crate::advice::{Advice, AxisPoint, AxisTold, HeatTold, OnMachine, Row, Standing};
+use crate::results::Surroundings;
+use crate::svg::bars::{self, Bar};
+use crate::svg::{SERIES, at_both_widths};
+use crate::text::durations;
+use crate::text::numbers::{bytes, counted, latency_if_any, part_of_best, percent, ratio, thousands};
+use std::time::Duration;
+
+/// The page.
+pub fn of_advice(advice: &Advice, surroundings: &Surroundings, warnings: Vec<String>) -> String {
+    let is_simulated = advice.machines.iter().all(|machine| machine.simulated);
+    let mut blocks: Vec<Block> = vec![in_short(advice)];
+    advice.machines.iter().for_each(|machine| blocks.extend(on_machine(machine)));
+    blocks.push(facts::settings("The workload", &advice.workload, &advice.parameters));
+    blocks.push(facts::environment(&surroundings.environment, is_simulated));
+    render(&Page {
+        title: format!("Which system for {}?", advice.workload),
+        command: surroundings.command.clone(),
+        lead: lead(advice),
+        finding: Vec::new(),
+        claim: None,
+        simulated: is_simulated,
+        warnings,
+        blocks,
+        footer: footer(surroundings, is_simulated),
+    })
+}
+
+fn lead(advice: &Advice) -> String {
+    let goal = advice.latency_goal_us.map_or(String::new(), |us| {
+        format!(
+            ", of those that keep 99 of 100 transactions within {}",
+            durations::show(Duration::from_secs_f64(us * 1e-6))
+        )
+    });
+    format!(
+        "The most throughput{goal}; durability {}. All systems of the matrix in heats, the better half of each for twice the time, and the last of them in a final; in {:.0} s{}.",
+        advice.durability,
+        advice.took_s,
+        if advice.interrupted { "; interrupted: some of it is missing" } else { "" }
+    )
+}
+
+/// A row for each machine.
+fn in_short(advice: &Advice) -> Block {
+    let row = |machine: &OnMachine| {
+        let best = &machine.ranking[0];
+        let next = match (&machine.verdict.ties[..], &machine.verdict.next) {
+            ([], Some(next)) => format!("{} times {}", ratio(next.times), next.system),
+            ([], None) => String::new(),
+            (ties, _) => format!("a tie with {}", ties.join(", ")),
+        };
+        vec![
+            Cell::words(machine.shown()),
+            Cell::words(&best.system),
+            Cell::number(best.workers.to_string()),
+            Cell::number(best.partitions.to_string()),
+            Cell::number(thousands(best.throughput_per_s)),
+            Cell::number(latency_if_any(best.latency_p99_ns)),
+            Cell::verdict(next),
+        ]
+    };
+    Block::Table {
+        title: "What to take".to_owned(),
+        note: "Workers and partitions with which the system does best, the least of those that do as well."
+            .to_owned(),
+        head: vec![
+            Cell::words("on"),
+            Cell::words("system"),
+            Cell::number("workers"),
+            Cell::number("partitions"),
+            Cell::number("txn/s"),
+            Cell::number("p99"),
+            Cell::words("beside the next"),
+        ],
+        rows: advice.machines.iter().map(row).collect(),
+    }
+}
+
+fn on_machine(machine: &OnMachine) -> Vec<Block> {
+    let mut blocks = vec![
+        Block::Heading { title: machine.shown(), href: String::new(), text: machine.finding.clone() },
+        throughputs(machine),
+        ranking(machine),
+    ];
+    blocks.extend(machine.axes.iter().map(|axis| along(machine, axis)));
+    blocks.push(commands(machine));
+    blocks.extend(heats(machine));
+    blocks
+}
+
+fn throughputs(machine: &OnMachine) -> Block {
+    let bar = |(rank, row): (usize, &Row)| Bar {
+        label: row.system.clone(),
+        value: row.throughput_per_s,
+        low: row.throughput_min,
+        high: row.throughput_max,
+        text: thousands(row.throughput_per_s),
+        series: rank % SERIES,
+    };
+    let bars: Vec<Bar> = machine.ranking.iter().enumerate().map(bar).collect();
+    Block::Figure {
+        title: format!("The final on {}", machine.machine),
+        note: "Each system with the workers that suit it best: the median of the repetitions; the whisker goes from the slowest to the fastest.".to_owned(),
+        legend: Vec::new(),
+        svg: at_both_widths(|width| {
+            bars::draw(&bars, "committed transactions per second", "Throughput of each system", width)
+        }),
+    }
+}
+
+fn ranking(machine: &OnMachine) -> Block {
+    let heads = [
+        "workers",
+        "partitions",
+        "txn/s",
+        "vs best",
+        "p99",
+        "aborts/commit",
+        "waiting",
+        "aborted work",
+        "messages/txn",
+        "memory",
+    ];
+    let row = |(position, row): (usize, &Row)| {
+        let mark = if position > 0 && !row.is_told_apart { "~" } else { "" };
+        let missed = if row.meets_goal { "" } else { " misses the goal" };
+        vec![
+            Cell::number(format!("{}{mark}", position + 1)),
+            Cell::words(format!("{}{missed}", row.system)),
+            Cell::number(row.workers.to_string()),
+            Cell::number(row.partitions.to_string()),
+            Cell::number(thousands(row.throughput_per_s)),
+            Cell::number(part_of_best(row.part_of_best)),
+            Cell::number(latency_if_any(row.latency_p99_ns)),
+            Cell::number(ratio(row.abort_rate)),
+            Cell::number(percent(row.time_share.wait)),
+            Cell::number(percent(row.time_share.abort)),
+            Cell::number(ratio(row.messages_per_txn)),
+            Cell::number(bytes(row.memory_bytes)),
+        ]
+    };
+    Block::Table {
+        title: format!("Ranking on {}", machine.machine),
+        note: format!(
+            "~ is not told apart from the best by these repetitions. Waiting and aborted work are parts of the time. Durability there: {}.",
+            machine.durability
+        ),
+        head: [Cell::number("rank"), Cell::words("system")]
+            .into_iter()
+            .chain(heads.map(Cell::number))
+            .collect(),
+        rows: machine.ranking.iter().enumerate().map(row).collect(),
+    }
+}
+
+/// A row for each value: who leads, and the others.
+fn along(machine: &OnMachine, axis: &AxisTold) -> Block {
+    let name = |standing: &Standing| standing.system.clone();
+    let mut systems: Vec<String> = Vec::new();
+    for standing in axis.points.iter().flat_map(|point| &point.order) {
+        if !systems.contains(&standing.system) {
+            systems.push(name(standing));
+        }
+    }
+    let row = |point: &AxisPoint| {
+        let of = |system: &String| {
+            let here = point.order.iter().find(|standing| standing.system == *system);
+            Cell::number(here.map_or("–".to_owned(), |standing| thousands(standing.throughput_per_s)))
+        };
+        let leader = point.order.first().map_or_else(String::new, name);
+        [Cell::number(&*point.value), Cell::words(leader)].into_iter().chain(systems.iter().map(of)).collect()
+    };
+    Block::Table {
+        title: format!("Along {} on {}", axis.name, machine.machine),
+        note: match axis.flips.len() {
+            0 => "The recommendation does not flip here. Transactions a second.".to_owned(),
+            flips => format!(
+                "The recommendation flips {}. Transactions a second.",
+                if flips == 1 { "once".to_owned() } else { counted(flips, "time") }
+            ),
+        },
+        head: [Cell::number("value"), Cell::words("ahead")]
+            .into_iter()
+            .chain(systems.iter().map(Cell::number))
+            .collect(),
+        rows: axis.points.iter().map(row).collect(),
+    }
+}
+
+fn commands(machine: &OnMachine) -> Block {
+    Block::Facts {
+        title: format!("The lines that measure it again on {}", machine.machine),
+        facts: machine.ranking.iter().map(|row| (row.system.clone(), row.command.clone())).collect(),
+    }
+}
+
+/// Who was measured and for how long.
+fn heats(machine: &OnMachine) -> Option<Block> {
+    let row = |(number, heat): (usize, &HeatTold)| {
+        let best: Vec<String> =
+            heat.order.iter().take(3).map(|one| format!("{} with {}", one.system, one.workers)).collect();
+        vec![
+            Cell::number((number + 1).to_string()),
+            Cell::number(durations::show(Duration::from_secs_f64(heat.duration_s))),
+            Cell::number(heat.order.len().to_string()),
+            Cell::prose(best.join(", ")),
+        ]
+    };
+    (!machine.heats.is_empty()).then(|| Block::Table {
+        title: format!("Heats on {}", machine.machine),
+        note: "Candidates are systems with a number of workers. advice.json has them all.".to_owned(),
+        head: vec![
+            Cell::number("heat"),
+            Cell::number("each"),
+            Cell::number("candidates"),
+            Cell::words("the first three"),
+        ],
+        rows: machine.heats.iter().enumerate().map(row).collect(),
+    })
+}
