@@ -71,8 +71,13 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     for (machine, on) in &machines {
         let progress = Progress::on(*machine, matches);
         let options = asked.options(*machine, Some(&folder));
+        let pace = match machine {
+            Machine::Simulated(_) => Pace::simulated(options.workers),
+            _ => Pace::on_hardware(),
+        };
         let job = Advise {
             workload: &workload,
+            pace,
             machine: *machine,
             on: on.as_deref(),
             asked: &asked,
@@ -218,6 +223,7 @@ struct Advise<'a> {
     machine: Machine,
     on: Option<&'a str>,
     asked: &'a Asked,
+    pace: Pace,
     options: RunOptions,
     observer: &'a dyn Observer,
 }
@@ -226,11 +232,7 @@ impl Job for Advise<'_> {
     type Output = Result<OnMachine, Failure>;
 
     fn on<E: Engine>(self) -> Self::Output {
-        let Advise { workload, machine, on, asked, options, observer } = self;
-        let pace = match machine {
-            Machine::Simulated(_) => Pace::simulated(options.workers),
-            _ => Pace::on_hardware(),
-        };
+        let Advise { workload, machine, on, asked, pace, options, observer } = self;
         let chosen = chosen::<E>(asked, &options)?;
         let trials = Trials::<E>::new(workload, (machine.place(), on), asked.goal, options, observer);
         advise_on(&trials, &pace, chosen.as_deref())
@@ -274,4 +276,116 @@ fn write(
     folder.write_json("advice.json", advice)?;
     folder.write_json("environment.json", &surroundings.environment)?;
     folder.write("report.html", &of_advice(advice, surroundings, warnings.to_vec()))
+}
+
+/// On the papers' workloads, simulated small, the advice is what the papers found.
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ::workloads::build;
+    use harness::advice::{AxisKind, Length};
+    use harness::observer::Silent;
+
+    /// Enough for a few thousand transactions a system.
+    fn pace() -> Pace {
+        let of = |warmup_us, duration_us, repeat| Length {
+            warmup: Duration::from_micros(warmup_us),
+            duration: Duration::from_micros(duration_us),
+            repeat,
+        };
+        Pace { first: of(30, 50, 1), longest: of(50, 100, 2), point: of(50, 100, 1), margin: 1.1 }
+    }
+
+    fn advised(
+        machine: &str,
+        workers: usize,
+        (workload, given): (&str, &[(&str, &str)]),
+        only: &str,
+    ) -> OnMachine {
+        let machine = Machine::named(Some(machine)).expect("it travels along");
+        let workload = build(workload, &given.iter().copied().collect()).expect("a workload");
+        let asked = Asked {
+            goal: Goal::default(),
+            durability: Durability::None,
+            workers: Some(workers),
+            seed: None,
+            only: Some(only.to_owned()),
+        };
+        let options = asked.options(machine, None);
+        let on = None;
+        let job = Advise {
+            workload: &workload,
+            machine,
+            on,
+            asked: &asked,
+            pace: pace(),
+            options,
+            observer: &Silent,
+        };
+        machine.run(job).expect("an advice")
+    }
+
+    const UPDATES: [(&str, &str); 5] =
+        [("records", "20000"), ("accesses", "10"), ("distinct", "yes"), ("theta", "0"), ("reads", "0")];
+
+    fn updates(more: &[(&'static str, &'static str)]) -> Vec<(&'static str, &'static str)> {
+        [&UPDATES[..], more].concat()
+    }
+
+    const PARTITIONED_OR_NOT: &str = "partitioned-serial,shared-everything silo,shared-everything no-wait";
+
+    /// *orthrus* 4.3, figure 6, and *silo* 5.4, figure 8: one latch a partition is the fastest while transactions stay within one, and falls behind who locks rows as more of them do not.
+    #[test]
+    fn partitions_are_for_those_who_stay_within_one() {
+        let within = updates(&[("touched-partitions", "1")]);
+        let told = advised("nehalem-ex-4x8", 12, ("ycsb", &within), PARTITIONED_OR_NOT);
+        assert_eq!((told.verdict.system.as_str(), told.verdict.workers), ("partitioned-serial none", 12));
+        assert_eq!(told.verdict.partitions, 12);
+        let crossing = told.axes.iter().find(|axis| axis.kind == AxisKind::Crossing).expect("an axis");
+        let flip = crossing.flips.first().expect("it flips");
+        assert!(
+            flip.before == "partitioned-serial none" && flip.after.starts_with("shared-everything"),
+            "{flip:?}"
+        );
+        assert!(told.finding.iter().any(|sentence| sentence.contains("leads up to")), "{:?}", told.finding);
+
+        let told = advised("nehalem-ex-4x8", 12, ("ycsb", &updates(&[])), PARTITIONED_OR_NOT);
+        assert!(told.verdict.system.starts_with("shared-everything"), "{:?}", told.verdict);
+    }
+
+    /// *trireme* 4.2.3, figure 2c: where all only read, Silo writes nothing that is shared, and is ahead.
+    #[test]
+    fn who_only_reads_takes_silo() {
+        let reads = [("records", "20000"), ("writes", "none")];
+        let told = advised(
+            "haswell-ex-4x18",
+            24,
+            ("micro", &reads),
+            "shared-everything silo,shared-everything no-wait,shared-everything dl-detect",
+        );
+        assert_eq!(told.verdict.system, "shared-everything silo");
+        assert!(told.verdict.ties.is_empty(), "{:?}", told.verdict.ties);
+    }
+
+    /// *thousand-cores* 6.1: under contention NO_WAIT is much better than DL_DETECT.
+    #[test]
+    fn who_fights_over_few_rows_does_not_wait() {
+        let hot = [("records", "20000"), ("accesses", "16"), ("theta", "0.8"), ("reads", "50")];
+        let told = advised(
+            "graphite-mesh-64",
+            32,
+            ("ycsb", &hot),
+            "shared-everything no-wait,shared-everything dl-detect",
+        );
+        assert_eq!(told.verdict.system, "shared-everything no-wait", "{:?}", told.ranking);
+    }
+
+    /// *orthrus* 4.5, figure 12: where many update the same few rows, lock tables with threads of their own are ahead of locks in place, as long as a transaction stays within one partition.
+    #[test]
+    fn who_updates_hot_rows_takes_orthrus() {
+        let hot = updates(&[("hot", "2"), ("hot-records", "64"), ("touched-partitions", "1")]);
+        let systems = "orthrus,shared-everything wait-die,shared-everything deadlock-free";
+        let told = advised("westmere-ex-8x10", 40, ("ycsb", &hot), systems);
+        assert_eq!(told.verdict.system, "orthrus", "{:?}", told.ranking);
+    }
 }

@@ -1,7 +1,7 @@
 //! The line that measures a row of an advice again.
 
 use super::Candidate;
-use crate::options::RunOptions;
+use crate::options::{OptionDescription, RunOptions};
 use crate::text::durations;
 use contract::Durability;
 use std::collections::BTreeMap;
@@ -26,6 +26,11 @@ pub(super) fn of(
         options.repeat,
         options.engine.seed
     );
+    for option in ["cc-threads", "servers"] {
+        if OptionDescription::named(option).is_some_and(|option| option.is_used_by(pair)) {
+            line += &format!(" --{option} {}", options.get(option));
+        }
+    }
     if options.logging.level != Durability::None {
         line += &format!(" --durability {} --log FOLDER", options.logging.level);
     }

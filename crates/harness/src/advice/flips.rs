@@ -1,11 +1,11 @@
 //! Where the recommendation flips: the values of an axis from which on another system leads.
 //!
-//! At each value the systems stand in an order. The leader stays in the lead until another one is ahead of it by more than a short run may be wrong:
-//! who is level with the leader does not take its place.
+//! At each value the systems stand in an order. The recommended system leads at first, and whoever leads stays in the lead until another one is ahead of it by more than a
+//! short run may be wrong: who is level with the leader does not take its place.
 
+use super::Goal;
 use super::axes::AxisKind;
-use super::halving::in_order;
-use super::{Candidate, Goal};
+use super::halving::{better, in_order};
 use crate::results::System;
 use serde::Serialize;
 
@@ -94,11 +94,13 @@ impl Standing {
 }
 
 /// The flips along `points`, of an axis called `axis`.
-pub(super) fn flips(axis: &str, points: &[AxisPoint], margin: f64) -> Vec<Flip> {
+pub(super) fn flips(axis: &str, points: &[AxisPoint], recommended: &str, margin: f64) -> Vec<Flip> {
     let mut found = Vec::new();
     let mut points = points.iter().filter(|point| !point.order.is_empty());
     let Some(first) = points.next() else { return found };
-    let mut leader = first.order[0].system.clone();
+    let ahead = &first.order[0];
+    let is_level = |one: &&Standing| one.system == recommended && !ahead.leads(one, margin);
+    let mut leader = first.order.iter().find(is_level).unwrap_or(ahead).system.clone();
     let mut until = &first.value;
     for point in points {
         let best = &point.order[0];
@@ -121,29 +123,32 @@ pub(super) fn flips(axis: &str, points: &[AxisPoint], margin: f64) -> Vec<Flip> 
     found
 }
 
-/// The axis that the final has gone along already: workers, rising.
-pub(super) fn along_workers(raced: &[System], margin: f64, goal: Goal) -> Option<AxisTold> {
+/// The final's systems at each number of workers, rising.
+pub(super) fn by_workers(raced: &[System], goal: Goal) -> Vec<AxisPoint> {
     let mut numbers: Vec<usize> = raced.iter().map(|system| system.summary.workers).collect();
     numbers.sort_unstable();
     numbers.dedup();
     let at = |workers: &usize| {
-        let here = raced.iter().filter(|system| system.summary.workers == *workers);
-        let mut order: Vec<&System> = here.collect();
-        order.sort_by(|one, other| other.summary.throughput_per_s.total_cmp(&one.summary.throughput_per_s));
-        order.sort_by_key(|system| !goal.is_met(system));
+        let mut order: Vec<&System> =
+            raced.iter().filter(|system| system.summary.workers == *workers).collect();
+        order.sort_by(|one, other| better(one, other, goal));
         AxisPoint {
             value: workers.to_string(),
             order: order.iter().map(|one| Standing::of(one, goal)).collect(),
         }
     };
-    let points: Vec<AxisPoint> = numbers.iter().map(at).collect();
-    AxisTold::of(AxisKind::Cores, "cores (workers)", points, margin)
+    numbers.iter().map(at).collect()
 }
 
 impl AxisTold {
     /// Nothing of fewer than two points.
-    pub(super) fn of(kind: AxisKind, name: &str, points: Vec<AxisPoint>, margin: f64) -> Option<AxisTold> {
-        let flips = flips(name, &points, margin);
+    pub(super) fn of(
+        (kind, name): (AxisKind, &str),
+        points: Vec<AxisPoint>,
+        recommended: &str,
+        margin: f64,
+    ) -> Option<AxisTold> {
+        let flips = flips(name, &points, recommended, margin);
         (points.len() > 1).then(|| AxisTold { kind, name: name.to_owned(), points, flips })
     }
 }
@@ -158,17 +163,6 @@ pub(super) fn point(
     in_order(&mut systems, goal);
     let standing = |system: &System| Standing { command: command(system), ..Standing::of(system, goal) };
     AxisPoint { value: value.to_owned(), order: systems.iter().map(standing).collect() }
-}
-
-/// Those whom an axis is measured of, each once.
-pub(super) fn each_once(candidates: &[Candidate]) -> Vec<Candidate> {
-    let mut once: Vec<Candidate> = Vec::new();
-    for candidate in candidates {
-        if !once.contains(candidate) {
-            once.push(*candidate);
-        }
-    }
-    once
 }
 
 #[cfg(test)]
@@ -190,7 +184,7 @@ mod tests {
 
     fn told(points: &[AxisPoint]) -> Vec<String> {
         let tell = |flip: &Flip| format!("{} {} {} {}", flip.until, flip.before, flip.from, flip.after);
-        flips("axis", points, 1.1).iter().map(tell).collect()
+        flips("axis", points, "a", 1.1).iter().map(tell).collect()
     }
 
     #[test]
@@ -203,9 +197,17 @@ mod tests {
             point("4", &[("a", 100.0), ("b", 10.0)]),
         ];
         assert_eq!(told(&points), ["1 a 2 b", "3 b 4 a"], "who is level leads nobody");
-        assert_eq!(flips("axis", &points, 1.1)[1].times, 10.0);
+        assert_eq!(flips("axis", &points, "a", 1.1)[1].times, 10.0);
         assert_eq!(told(&points[..2]), [""; 0]);
         assert_eq!(told(&[]), [""; 0]);
+    }
+
+    #[test]
+    fn who_is_recommended_leads_where_nobody_is_ahead_for_certain() {
+        let level = [point("0", &[("b", 105.0), ("a", 100.0)]), point("1", &[("a", 100.0), ("b", 50.0)])];
+        assert_eq!(told(&level), [""; 0]);
+        let behind = [point("0", &[("b", 150.0), ("a", 100.0)]), point("1", &[("a", 100.0), ("b", 50.0)])];
+        assert_eq!(told(&behind), ["0 b 1 a"]);
     }
 
     #[test]

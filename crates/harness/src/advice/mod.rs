@@ -148,14 +148,17 @@ pub fn advise<E: Engine>(
         raced = heats.pop().ok_or(Failure::Interrupted)?;
         return Ok(trials.told(verdict::of(trials, raced)?, Vec::new(), Vec::new(), left_out));
     }
-    let cores = flips::along_workers(&raced, pace.margin, trials.goal);
-    let decided = verdict::of(trials, raced)?;
+    let at_each_number = flips::by_workers(&raced, trials.goal);
+    let mut decided = verdict::of(trials, raced)?;
+    decided.look_back_at(&heats);
+    let recommended = decided.verdict.system.clone();
+    let cores = AxisTold::of((AxisKind::Cores, "cores (workers)"), at_each_number, &recommended, pace.margin);
     let others = best_of_other_architectures(&heats, &finalists);
     let along: Vec<Candidate> = decided.best_of_each().chain(others).take(ALONG_AXES).collect();
     let mut axes: Vec<AxisTold> = cores.into_iter().collect();
     for axis in axes_of(trials.workload) {
         trials.note(&format!("along {}", axis.name));
-        axes.extend(trials.along(&axis, &along, pace)?);
+        axes.extend(trials.along(&axis, &along, &recommended, pace)?);
     }
     let heats = heats.iter().map(|heat| HeatTold::of(heat, trials.goal)).collect();
     Ok(trials.told(decided, axes, heats, left_out))

@@ -1,7 +1,7 @@
 //! Measuring candidates, of whatever numbers of workers, over one workload or its variants.
 
 use super::axes::AxisOf;
-use super::flips::{AxisTold, each_once, point};
+use super::flips::{AxisTold, point};
 use super::halving::candidate;
 use super::verdict::Decided;
 use super::{Candidate, Flip, Goal, HeatTold, Length, OnMachine, Pace, command};
@@ -17,6 +17,9 @@ use std::marker::PhantomData;
 use std::time::Duration;
 use workloads::audit::Audited;
 use workloads::{AnyWorkload, Parameters, WorkloadVisitor, build};
+
+/// Where some workers host no transactions, because they have the lock tables (ORTHRUS) or the partitions (asymmetric delegation), one of so many does.
+const WORKERS_A_SERVER: usize = 5;
 
 /// What is measured, where, and for whom.
 pub struct Trials<'a, E> {
@@ -56,7 +59,16 @@ impl<'a, E: Engine> Trials<'a, E> {
 
     fn told_options(&self, workers: usize, length: Length) -> RunOptions {
         let Length { warmup, duration, repeat } = length;
-        RunOptions { workers, warmup, duration, repeat, ..self.options.clone() }
+        RunOptions { warmup, duration, repeat, ..self.options_of(workers) }
+    }
+
+    /// What is told to candidates with so many workers.
+    pub(super) fn options_of(&self, workers: usize) -> RunOptions {
+        let mut options = RunOptions { workers, ..self.options.clone() };
+        // As the paper's 16 of 80 cores (orthrus 4); servers likewise.
+        options.engine.cc_threads = (workers / WORKERS_A_SERVER).max(1);
+        options.engine.servers = (workers / WORKERS_A_SERVER).max(1);
+        options
     }
 
     /// Measures those of `candidates` that fit. Interrupted it answers what there is; nothing after an interrupt.
@@ -106,9 +118,9 @@ impl<'a, E: Engine> Trials<'a, E> {
         &self,
         axis: &AxisOf,
         candidates: &[Candidate],
+        recommended: &str,
         pace: &Pace,
     ) -> Result<Option<AxisTold>, Failure> {
-        let candidates = each_once(candidates);
         let mut points = Vec::new();
         for (label, setting) in &axis.values {
             let resolved = self.workload.resolved().into_iter();
@@ -116,13 +128,13 @@ impl<'a, E: Engine> Trials<'a, E> {
             setting.iter().for_each(|(name, value)| given.set(*name, *value));
             // A value that does not go with what was typed says nothing about this workload.
             let Ok(workload) = build(self.workload.name(), &given) else { continue };
-            let systems = self.run(&workload, &candidates, pace.point, After::Nothing)?;
+            let systems = self.run(&workload, candidates, pace.point, After::Nothing)?;
             if systems.is_empty() {
                 break;
             }
             points.push(point(label, systems, self.goal, |system| self.command(&workload, system)));
         }
-        Ok(AxisTold::of(axis.kind, axis.name, points, pace.margin))
+        Ok(AxisTold::of((axis.kind, axis.name), points, recommended, pace.margin))
     }
 
     /// The line that measures a system again.

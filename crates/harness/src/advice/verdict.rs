@@ -5,7 +5,6 @@ use super::{Candidate, Trials};
 use crate::confidence::beside_best;
 use crate::failure::Failure;
 use crate::measure::layout_of;
-use crate::options::RunOptions;
 use crate::results::System;
 use crate::summary::{Summary, TimeShares};
 use crate::text::numbers::{bytes, latency, percent, ratio};
@@ -77,7 +76,7 @@ pub struct Verdict {
     pub meets_goal: bool,
     /// The next system that is told apart from it, and why it is behind; `null` if all are as good.
     pub next: Option<Beside>,
-    /// The last of the final.
+    /// The slowest of the first heat, beside the fastest there; `null` if there was no other.
     pub worst: Option<Beside>,
 }
 
@@ -104,6 +103,22 @@ impl Decided {
     pub fn best_of_each(&self) -> impl Iterator<Item = Candidate> + '_ {
         self.candidates.iter().copied()
     }
+
+    /// Finds the slowest of the first heat, of which nobody has asked again.
+    pub(super) fn look_back_at(&mut self, heats: &[Vec<System>]) {
+        let first = heats.first().map_or(&[][..], Vec::as_slice);
+        let by_throughput = |one: &&System, other: &&System| {
+            one.summary.throughput_per_s.total_cmp(&other.summary.throughput_per_s)
+        };
+        let is_another = |system: &&System| system.summary.system() != self.verdict.system;
+        let slowest = first.iter().filter(is_another).min_by(by_throughput);
+        let fastest = first.iter().max_by(by_throughput);
+        self.verdict.worst = fastest.zip(slowest).map(|(fastest, slowest)| Beside {
+            system: slowest.summary.system(),
+            times: fastest.summary.throughput_per_s / slowest.summary.throughput_per_s,
+            why: because(&fastest.summary, &slowest.summary),
+        });
+    }
 }
 
 /// Decides between systems, each of which was measured with several numbers of workers.
@@ -119,7 +134,7 @@ pub(super) fn of<E: Engine>(trials: &Trials<'_, E>, raced: Vec<System>) -> Resul
     for (system, beside) in systems.iter().zip(&beside) {
         let summary = &system.summary;
         let pair = candidate(system).pair;
-        let options = RunOptions { workers: summary.workers, ..trials.options().clone() };
+        let options = trials.options_of(summary.workers);
         let differs_by_goal = trials.goal.is_met(system) != trials.goal.is_met(&systems[0]);
         let failed = summary.checks.iter().filter(|check| !check.passed);
         ranking.push(Row {
@@ -154,7 +169,7 @@ fn verdict(systems: &[System], ranking: &[Row]) -> Verdict {
         let times = best.throughput_per_s / row.throughput_per_s;
         Beside { system: row.system.clone(), times, why: because(&systems[0].summary, summary) }
     };
-    let behind = || (1..ranking.len()).filter(|position| ranking[*position].is_told_apart);
+    let mut behind = (1..ranking.len()).filter(|position| ranking[*position].is_told_apart);
     let ties = ranking.iter().skip(1).filter(|row| !row.is_told_apart).map(|row| row.system.clone());
     Verdict {
         system: best.system.clone(),
@@ -162,8 +177,8 @@ fn verdict(systems: &[System], ranking: &[Row]) -> Verdict {
         partitions: best.partitions,
         ties: ties.collect(),
         meets_goal: best.meets_goal,
-        next: behind().next().map(beside),
-        worst: behind().last().map(beside),
+        next: behind.next().map(beside),
+        worst: None,
     }
 }
 

@@ -25,16 +25,17 @@ impl OnMachine {
                 if self.verdict.ties.len() == 1 { "it" } else { "it by these repetitions" }
             ));
         }
-        sentences.extend(self.verdict.next.as_ref().map(|next| beside(next, "the next")));
-        let is_another =
-            |worst: &&Beside| self.verdict.next.as_ref().is_none_or(|next| next.system != worst.system);
-        sentences.extend(
-            self.verdict
-                .worst
-                .as_ref()
-                .filter(is_another)
-                .map(|worst| beside(worst, "the last of the final")),
-        );
+        sentences.extend(self.verdict.next.as_ref().map(|next| {
+            format!("It has {} the throughput of {}, the next{}.", times(next.times), next.system, why(next))
+        }));
+        sentences.extend(self.verdict.worst.as_ref().map(|worst| {
+            format!(
+                "The slowest of the first heat, {}, was {} slower than the fastest there{}.",
+                worst.system,
+                times(worst.times),
+                why(worst)
+            )
+        }));
         match self.flips.is_empty() {
             true if self.axes.is_empty() => {}
             true => sentences.push(format!("No other system leads anywhere along {}.", self.axes_walked())),
@@ -71,9 +72,12 @@ fn are(systems: &[String]) -> String {
     format!("{} {verb}", systems.join(", "))
 }
 
-fn beside(one: &Beside, place: &str) -> String {
-    let why = if one.why.is_empty() { String::new() } else { format!(": {}", one.why.join("; ")) };
-    format!("It has {} times the throughput of {}, {place}{why}.", ratio(one.times), one.system)
+fn times(times: f64) -> String {
+    if times.is_finite() { format!("{} times", ratio(times)) } else { "infinitely many times".to_owned() }
+}
+
+fn why(one: &Beside) -> String {
+    if one.why.is_empty() { String::new() } else { format!(": {}", one.why.join("; ")) }
 }
 
 fn flip(flip: &Flip) -> String {

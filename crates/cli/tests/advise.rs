@@ -1,0 +1,183 @@
+//! Advice on the command line: what it answers and lays down, that its lines measure it again, and what is refused.
+//!
+//! That it is what the papers found is tested in `cli/src/commands/advise.rs`.
+
+mod common;
+
+use common::{Ran, fresh_folder, run, trireme};
+use serde_json::Value;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const BANK: &str = "examples/workloads/bank.toml";
+
+/// Two systems on four cores of a simulated machine.
+fn small(folder: &Path, workload: &str, more: &[&str]) -> Ran {
+    let on =
+        ["advise", workload, "--on", "nehalem-ex-4x8", "--workers", "4", "--only", "silo,partitioned-serial"];
+    run(folder, &[&on, more].concat())
+}
+
+fn words(line: &str) -> Vec<&str> {
+    line.split(' ').skip(1).collect()
+}
+
+#[test]
+fn an_advice_is_answered_laid_down_and_measured_again() {
+    let folder = fresh_folder("advised");
+    let ran = small(&folder, BANK, &["--most-rows", "2000", "--json", "--out", "there"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let told = ran.json();
+    let there: Value =
+        serde_json::from_str(&fs::read_to_string(folder.join("there/advice.json")).expect("there"))
+            .expect("JSON");
+    assert_eq!(told, there);
+    assert_eq!(told["schema"], "trireme.advice/1");
+    assert_eq!(told["parameters"]["most-rows"], "2000");
+    let on = &told["machines"][0];
+    assert_eq!(
+        (&on["machine"], &on["simulated"], &on["cores"]),
+        (&"nehalem-ex-4x8".into(), &true.into(), &32.into())
+    );
+    let ranking = on["ranking"].as_array().expect("rows");
+    assert_eq!(on["verdict"]["system"], ranking[0]["system"]);
+    let throughputs: Vec<f64> =
+        ranking.iter().map(|row| row["throughput_per_s"].as_f64().expect("a number")).collect();
+    assert!(throughputs.is_sorted_by(|one, other| one >= other), "{throughputs:?}");
+    assert!(ranking.iter().any(|row| row["architecture"] == "partitioned-serial"), "{ranking:?}");
+    for kind in ["skew", "crossing", "cores"] {
+        let axes = on["axes"].as_array().expect("axes").iter();
+        let axis = axes.clone().find(|axis| axis["kind"] == kind).unwrap_or_else(|| panic!("no {kind}"));
+        assert!(axis["points"].as_array().is_some_and(|points| points.len() > 1), "{axis}");
+    }
+    let finding = on["finding"].as_array().expect("sentences");
+    assert!(finding[0].as_str().is_some_and(|first| first.starts_with("Take ")), "{finding:?}");
+    let page = fs::read_to_string(folder.join("there/report.html")).expect("a page").replace("&#x2f;", "/");
+    for text in [&finding[0], &ranking[0]["command"]] {
+        assert!(page.contains(text.as_str().expect("text")), "{text}");
+    }
+
+    // What is simulated repeats bit for bit, by whatever command.
+    let row = &ranking[0];
+    let line = words(row["command"].as_str().expect("a line"));
+    let again = run(&folder, &[&line[..], &["--json"]].concat());
+    assert_eq!(again.code, Some(0), "{}", again.err);
+    assert_eq!(again.json()["throughput_per_s"], row["throughput_per_s"]);
+    let point = &on["axes"].as_array().expect("axes").last().expect("one")["points"][1]["order"][0];
+    let again = run(&folder, &[&words(point["command"].as_str().expect("a line"))[..], &["--json"]].concat());
+    assert_eq!(again.json()["throughput_per_s"], point["throughput_per_s"], "{}", again.err);
+}
+
+#[test]
+fn goals_are_the_files_or_the_lines() {
+    let folder = fresh_folder("advised-goal");
+    let text = "[tables.rows]\nrows = 500\ncolumns = ['value']\n[transactions.add]\nweight = 1\n\
+                draw = [{ name = 'row', row_of = 'rows' }]\n\
+                steps = [{ update = 'rows', key = 'row', set = { value = 'value + 1' } }]\n\
+                [goal]\nlatency_p99_us = 0.01\ndurability = 'group'\n";
+    fs::write(folder.join("rows.toml"), text).expect("written");
+    let ran = small(&folder, "rows.toml", &["--json"]);
+    let told = ran.json();
+    assert_eq!(
+        (&told["latency_goal_us"], &told["durability"]),
+        (&0.01.into(), &"group".into()),
+        "{}",
+        ran.err
+    );
+    let on = &told["machines"][0];
+    assert_eq!(
+        (&on["durability"], &on["verdict"]["meets_goal"]),
+        (&"group".into(), &false.into()),
+        "it has a disk"
+    );
+    assert!(
+        on["finding"][1]
+            .as_str()
+            .is_some_and(|goal| goal.starts_with("None of the final keeps the goal of 10ns"))
+    );
+    let ran = small(&folder, "rows.toml", &["--latency-goal", "1s", "--durability", "none"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(
+        ran.out.contains("It keeps the goal of 1s.") && ran.out.contains("Durability none"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn the_machine_at_hand_is_measured_and_logged() {
+    let folder = fresh_folder("advised-here");
+    let line = [
+        "advise",
+        BANK,
+        "--most-rows",
+        "1000",
+        "--on",
+        "hardware",
+        "--workers",
+        "2",
+        "--durability",
+        "group",
+    ];
+    let ran = run(
+        &folder,
+        &[&line[..], &["--only", "shared-everything silo,dora no-wait", "--json", "--out", "here"]].concat(),
+    );
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let told = ran.json();
+    let on = &told["machines"][0];
+    assert_eq!((&on["machine"], &on["durability"]), (&"hardware".into(), &"group".into()));
+    assert!(
+        on["ranking"][0]["command"]
+            .as_str()
+            .is_some_and(|line| line.ends_with("--durability group --log FOLDER"))
+    );
+    assert!(!folder.join("here/log").exists(), "logs of an advice go with it");
+}
+
+#[test]
+fn an_interrupt_ends_it_with_what_there_is() {
+    let folder = fresh_folder("advised-interrupted");
+    let mut command = trireme(&folder);
+    command.args(["advise", BANK, "--on", "hardware", "--workers", "2", "--json", "--out", "kept"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the binary runs");
+    let mut told = BufReader::new(child.stderr.take().expect("piped"));
+    let mut line = String::new();
+    while !line.starts_with("heat 2") {
+        line.clear();
+        assert!(told.read_line(&mut line).expect("text") > 0, "it has ended");
+    }
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().expect("there is such a command").success());
+    let (mut err, mut out) = (String::new(), String::new());
+    child.stdout.take().expect("piped").read_to_string(&mut out).expect("text");
+    told.read_to_string(&mut err).expect("text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130), "{err}");
+    let told: Value = serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}\n{err}"));
+    assert_eq!(told["interrupted"], true);
+    assert!(!told["machines"][0]["ranking"].as_array().expect("rows").is_empty());
+    assert!(folder.join("kept/report.html").exists());
+}
+
+#[test]
+fn what_is_not_allowed_is_refused() {
+    let folder = fresh_folder("advised-refused");
+    let told = |line: &str, words: &str| {
+        let ran = run(&folder, &line.split(' ').collect::<Vec<_>>());
+        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{line}");
+        assert!(ran.err.starts_with(&format!("error: {words}")), "{line}: {}", ran.err);
+        assert_eq!(ran.err.lines().count(), 1, "{line}: {}", ran.err);
+    };
+    told("advise", "'trireme advise' needs a workload; allowed: micro, ");
+    told("advise none.toml", "none.toml: no such file or directory");
+    told("advise micro --latency-goal 1", "--latency-goal 1: allowed: more than 0: a number with ns, us, ms");
+    told("advise micro --latency-goal 0s", "--latency-goal 0s: allowed: more than 0");
+    told("advise micro --durability disk", "--durability disk: allowed: none, buffered, group, sync");
+    told("advise micro --on nowhere", "--on nowhere: allowed: hardware, or a machine file, or one of ");
+    told("advise micro --only hydra", "--only hydra: allowed: architectures, protocols, or systems");
+    told("advise micro --workers 0", "--workers 0: allowed: a whole number, at least 1");
+    told("advise micro --theta 1", "unknown option --theta");
+    assert!(!folder.join("results").exists(), "nothing is left of what was refused");
+}
