@@ -2,8 +2,8 @@
 //! line and an experiment file refuse the same things in the same words.
 
 use crate::commands::{
-    advise, check, compare, completions, crash, diff, doctor, list, log, node, recover, reproduce, run,
-    sweep, validate,
+    advise, check, compare, completions, crash, diff, doctor, list, log, node, recover, report, reproduce,
+    run, sweep, validate,
 };
 use clap::builder::Str;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -113,6 +113,7 @@ pub fn command() -> Command {
             sweep::arguments(),
             advise::arguments(),
             diff::arguments(),
+            report::arguments(),
             reproduce::arguments(),
             validate::arguments(),
             check::arguments(),

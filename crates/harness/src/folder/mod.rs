@@ -5,6 +5,7 @@
 //! | `parameters.toml` | every option and parameter; `trireme sweep` runs it again, unless it is a check's |
 //! | `environment.json` | the machine, its system and its settings |
 //! | `summary.json` | what `--json` prints |
+//! | `advice.json` | what `advise --json` prints, in place of a summary |
 //! | `samples.csv` | one row a repetition; a check has none |
 //! | `series.csv` | one row a slice of a repetition, if it was counted by slices (`--series on`, an open loop) |
 //! | `latency/SYSTEM.csv`, a sweep's `latency/POINT.csv` | latency by percentile, all repetitions together; a check has none |
@@ -12,10 +13,11 @@
 //! | `export.csv`, `.json`, `.md`, `latency.hlog` | the same for other programs, if `--export` asks for it ([`export`]) |
 //! | `report.html` | all of it, for reading; needs no network |
 //!
-//! A file is written beside its name, synced, and moved there: a reader sees the old one or the new one, whole. Only
+//! [`laid_down`] reads it again. A file is written beside its name, synced, and moved there: a reader sees the old one or the new one, whole. Only
 //! `points.jsonl` grows line by line.
 
 pub mod export;
+pub mod laid_down;
 pub mod latency;
 pub mod parameters;
 pub mod samples;
@@ -31,7 +33,7 @@ use std::path::{Path, PathBuf};
 const ALLOWED: &str = "a folder that can be written";
 
 /// Files that are somebody's results.
-const RESULTS: [&str; 3] = ["summary.json", "points.jsonl", "rows.jsonl"];
+const RESULTS: [&str; 4] = ["summary.json", "points.jsonl", "rows.jsonl", "advice.json"];
 
 /// More folders than this of one name are a mistake.
 const MOST_OF_ONE_NAME: usize = 1000;
@@ -186,7 +188,7 @@ mod tests {
         let folder = Folder::create(scratch.path()).expect("a folder");
         fs::create_dir(scratch.path().join("report.html")).expect("in the way");
         let failure = folder.write("report.html", "page").expect_err("a folder is there");
-        assert_eq!(failure.exit_code(), 1);
+        assert_eq!(failure.exit_code(), crate::failure::UNWRITTEN);
         assert_eq!(fs::read_dir(scratch.path()).expect("a folder").count(), 1, "what was in the way");
     }
 

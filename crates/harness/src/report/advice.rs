@@ -18,6 +18,7 @@ pub fn of_advice(advice: &Advice, surroundings: &Surroundings, warnings: Vec<Str
     blocks.push(facts::settings("The workload", &advice.workload, &advice.parameters));
     blocks.push(facts::environment(&surroundings.environment, is_simulated));
     render(&Page {
+        trail: Vec::new(),
         title: format!("Which system for {}?", advice.workload),
         command: surroundings.command.clone(),
         lead: lead(advice),
