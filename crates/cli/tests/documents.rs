@@ -15,6 +15,7 @@ const PAGES: &[(&str, &str)] = &[
     ("docs/snapshots.md", "."),
     ("docs/beyond-one-host.md", "."),
     ("docs/workloads.md", "."),
+    ("docs/advice.md", "."),
 ];
 
 fn root() -> PathBuf {

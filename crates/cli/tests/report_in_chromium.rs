@@ -188,6 +188,29 @@ fn a_checks_report_opens_in_a_browser() {
 }
 
 #[test]
+fn an_advice_opens_in_a_browser() {
+    let Some(chromium) = chromium() else { return };
+    let folder = fresh_folder("advice-report");
+    let line = "advise examples/workloads/bank.toml --most-rows 1000 --on hardware,nehalem-ex-4x8 --workers 2 --only silo,partitioned-serial --out advice";
+    let ran = run(&folder, &line.split(' ').collect::<Vec<_>>());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let report = folder.join("advice/report.html");
+    assert_self_contained(&report);
+    for width in WIDTHS {
+        let found = probe(&chromium, &report, width)["headings"].to_string();
+        for heading in [
+            "What to take",
+            "hardware, ",
+            "nehalem-ex-4x8 (simulated), 32 cores",
+            "Along skew (theta) on hardware",
+            "Measured again on nehalem-ex-4x8",
+        ] {
+            assert!(found.contains(heading), "{heading}: {found}");
+        }
+    }
+}
+
+#[test]
 fn the_reports_open_in_a_browser() {
     let Some(chromium) = chromium() else { return };
     let folder = fresh_folder("reports");

@@ -14,6 +14,7 @@ What to type first:
   trireme doctor                          is this machine fit for measuring?
 
 And then:
+  trireme advise WORKLOAD.toml            which system suits a workload of your own, and why
   trireme list                            workloads, architectures, protocols, experiments
   trireme sweep EXPERIMENT.toml           a figure of a paper, point by point; goes on where it was interrupted
 

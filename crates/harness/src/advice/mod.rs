@@ -17,6 +17,7 @@ mod command;
 mod flips;
 mod halving;
 mod pace;
+mod page;
 mod trials;
 mod verdict;
 mod words;
@@ -26,6 +27,7 @@ pub use candidates::Candidate;
 pub use command::words;
 pub use flips::{AxisPoint, AxisTold, Flip, Standing};
 pub use pace::{Length, Pace};
+pub use page::of_advice;
 pub use trials::Trials;
 pub use verdict::{Beside, Row, Verdict};
 

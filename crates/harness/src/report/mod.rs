@@ -3,12 +3,11 @@
 //! The way of a number: a [`crate::summary::Summary`] becomes figures (`figures`) and tables, these become blocks of
 //! a `page::Page`, and the template writes the blocks down. The template and its style are files of their own.
 
-mod advice;
 mod check;
 mod claims;
 mod compare;
 mod curve;
-mod facts;
+pub(crate) mod facts;
 mod figures;
 mod gallery;
 pub mod page;
@@ -19,7 +18,6 @@ mod site;
 mod sweep;
 mod tables;
 
-pub use advice::of_advice;
 pub use check::of_check;
 pub use compare::of_comparison;
 pub use gallery::{Exhibit, of_paper};
@@ -58,7 +56,7 @@ fn keep_options_whole(text: &str) -> minijinja::Value {
 }
 
 /// When the numbers came about, how, and by what.
-fn footer(surroundings: &Surroundings, simulated: bool) -> String {
+pub(crate) fn footer(surroundings: &Surroundings, simulated: bool) -> String {
     let how = if simulated { "Simulated" } else { "Measured" };
     let commit = surroundings.environment["trireme_commit"].as_str();
     let commit = commit.map_or(String::new(), |commit| format!(", commit {commit}"));

@@ -1,8 +1,8 @@
 //! The report of `advise`: by machine what to take and why, the ranking, where it flips, and the evidence.
 
-use super::page::{Block, Cell, Page};
-use super::{facts, footer, render};
-use crate::advice::{Advice, AxisPoint, AxisTold, HeatTold, OnMachine, Row, Standing};
+use super::{Advice, AxisPoint, AxisTold, HeatTold, OnMachine, Row, Standing};
+use crate::report::page::{Block, Cell, Page};
+use crate::report::{facts, footer, render};
 use crate::results::Surroundings;
 use crate::svg::bars::{self, Bar};
 use crate::svg::{SERIES, at_both_widths};
@@ -19,7 +19,7 @@ pub fn of_advice(advice: &Advice, surroundings: &Surroundings, warnings: Vec<Str
     blocks.push(facts::environment(&surroundings.environment, is_simulated));
     render(&Page {
         trail: Vec::new(),
-        title: format!("Which system for {}?", advice.workload),
+        title: format!("Which system for {}?", without_folder(&advice.workload)),
         command: surroundings.command.clone(),
         lead: lead(advice),
         finding: Vec::new(),
@@ -29,6 +29,12 @@ pub fn of_advice(advice: &Advice, surroundings: &Surroundings, warnings: Vec<Str
         blocks,
         footer: footer(surroundings, is_simulated),
     })
+}
+
+/// A file's path is long, and stands in the line that was typed.
+fn without_folder(workload: &str) -> &str {
+    let file = workload.split(' ').next().unwrap_or_default();
+    &workload[file.rfind('/').map_or(0, |slash| slash + 1)..]
 }
 
 fn lead(advice: &Advice) -> String {
@@ -194,9 +200,12 @@ fn along(machine: &OnMachine, axis: &AxisTold) -> Block {
 }
 
 fn commands(machine: &OnMachine) -> Block {
-    Block::Facts {
-        title: format!("The lines that measure it again on {}", machine.machine),
-        facts: machine.ranking.iter().map(|row| (row.system.clone(), row.command.clone())).collect(),
+    let row = |row: &Row| vec![Cell::words(&row.system), Cell::prose(&row.command)];
+    Block::Table {
+        title: format!("Measured again on {}", machine.machine),
+        note: "By these lines; advice.json has those of the points along the axes, too.".to_owned(),
+        head: vec![Cell::words("system"), Cell::words("line")],
+        rows: machine.ranking.iter().map(row).collect(),
     }
 }
 
