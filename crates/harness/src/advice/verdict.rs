@@ -212,9 +212,12 @@ fn messages(summary: &Summary) -> f64 {
     summary.costs.get("messages_per_txn").unwrap_or(0.0)
 }
 
+/// A class's part of the time.
+type PartOf = fn(&TimeShares) -> f64;
+
 /// Why `other` is behind `best`, the weightiest reason first: what it spends more of its time on, what it aborts, sends and takes.
 fn because(best: &Summary, other: &Summary) -> Vec<String> {
-    let shares: [(&str, fn(&TimeShares) -> f64); 5] = [
+    let shares: [(&str, PartOf); 5] = [
         ("is spent on attempts that abort", |share| share.abort),
         ("is waiting", |share| share.wait),
         ("is the concurrency control's own work", |share| share.manager),
