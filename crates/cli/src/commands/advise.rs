@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::{answer, interrupt, output, selection, surroundings, validated};
 use ::workloads::{AnyWorkload, Parameters};
 use clap::{Arg, ArgMatches, Command};
-use contract::{Durability, Engine};
+use contract::{Durability, Engine, Workload as _};
 use harness::advice::{Advice, Goal, OnMachine, Pace, SCHEMA, Trials, advise as advise_on, of_advice, words};
 use harness::failure::INTERRUPTED;
 use harness::folder::Folder;
@@ -56,7 +56,7 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let began = Instant::now();
     let machines = machines(typed(matches, "on").unwrap_or(MACHINES))?;
     let (name, below) = matches.subcommand().expect("it needs a workload");
-    let workload = selection::workload(name, below, &Parameters::new())?;
+    let (workload, is_cut) = sized(name, below)?;
     let asked = Asked::of(matches, &workload)?;
     for (machine, _) in &machines {
         machine.run(Admit { asked: &asked, options: &asked.options(*machine, None) })?;
@@ -102,7 +102,12 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         interrupted: interrupt::is_asked_for(),
         machines: told,
     };
-    let warnings = warnings(&advice, &surroundings);
+    let mut warnings = warnings(&advice, &surroundings);
+    if is_cut {
+        warnings.push(format!(
+            "tables of more than {MOST_ROWS} rows were measured with so many, for they are loaded many times: --most-rows N measures others"
+        ));
+    }
     // A full disk must not take what was measured: it is printed first.
     let kept = write(&folder, &advice, &surroundings, &warnings);
     match matches.get_flag("json") {
@@ -116,6 +121,21 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     Ok(verdict(
         advice.machines.iter().flat_map(|machine| &machine.ranking).all(|row| row.failed_checks.is_empty()),
     ))
+}
+
+/// Rows of a file's tables beyond which to load them for each system takes longer than to measure it.
+const MOST_ROWS: u64 = 200_000;
+
+/// The workload that was typed; of a file with large tables, unless their size was typed, with fewer rows. And whether it was cut.
+fn sized(name: &str, matches: &ArgMatches) -> Result<(AnyWorkload, bool), Failure> {
+    let workload = selection::workload(name, matches, &Parameters::new())?;
+    let AnyWorkload::Described(described) = &workload else { return Ok((workload, false)) };
+    let is_large = described.tables().iter().any(|table| table.rows > MOST_ROWS);
+    if !is_large || typed(matches, "most-rows").is_some() {
+        return Ok((workload, false));
+    }
+    let fewer = [("most-rows", MOST_ROWS.to_string())].into_iter().collect();
+    Ok((selection::workload(name, matches, &fewer)?, true))
 }
 
 /// The machines of a list, each with what `--on` takes for it.

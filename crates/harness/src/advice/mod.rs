@@ -32,13 +32,16 @@ pub use trials::Trials;
 pub use verdict::{Beside, Row, Verdict};
 
 use crate::failure::Failure;
-use crate::measure::{After, supported};
+use crate::measure::{After, Stores, supported};
 use crate::results::System;
 use crate::summary::Unmeasured;
 use contract::{ArchitectureName, Engine, PairName};
 use halving::{candidate, halve};
 use serde::Serialize;
 use std::time::Duration;
+use trials::Variants;
+use workloads::audit::Audited;
+use workloads::{AnyWorkload, WorkloadsVisitor};
 
 /// Name and version of [`Advice`]'s fields.
 pub const SCHEMA: &str = "trireme.advice/1";
@@ -129,6 +132,44 @@ pub fn advise<E: Engine>(
     pace: &Pace,
     only: Option<&[PairName]>,
 ) -> Result<OnMachine, Failure> {
+    let axes = trials.variants();
+    let variants = axes.iter().flat_map(|axis| axis.values.iter().map(|(_, workload)| workload));
+    let workloads: Vec<&AnyWorkload> = std::iter::once(trials.workload).chain(variants).collect();
+    AnyWorkload::visit_all(&workloads, Advised { trials, pace, only, axes: &axes, workloads: &workloads })
+}
+
+struct Advised<'a, E> {
+    trials: &'a Trials<'a, E>,
+    pace: &'a Pace,
+    only: Option<&'a [PairName]>,
+    axes: &'a [Variants],
+    workloads: &'a [&'a AnyWorkload],
+}
+
+impl<E: Engine> WorkloadsVisitor for Advised<'_, E> {
+    type Output = Result<OnMachine, Failure>;
+
+    fn visit<W: Audited>(self, workloads: &[&W]) -> Self::Output {
+        let Advised { trials, pace, only, axes, workloads: any } = self;
+        let mut stores = Stores::<E, W>::of(workloads[0]);
+        let mut run = |workload: usize, candidates: &[Candidate], length: Length, after: After| {
+            stores.turn_to(workloads[workload]);
+            trials.run(&mut stores, any[workload], candidates, length, after)
+        };
+        found(trials, pace, only, axes, &mut run)
+    }
+}
+
+/// Measures candidates over a workload of a number, of which the first is the one that was asked about.
+type Run<'a> = &'a mut dyn FnMut(usize, &[Candidate], Length, After) -> Result<Vec<System>, Failure>;
+
+fn found<E: Engine>(
+    trials: &Trials<'_, E>,
+    pace: &Pace,
+    only: Option<&[PairName]>,
+    variants: &[Variants],
+    run: Run<'_>,
+) -> Result<OnMachine, Failure> {
     let options = trials.options();
     let (pairs, left_out) = supported::<E>(options);
     let is_considered = |pair: &PairName| only.is_none_or(|only| only.contains(pair));
@@ -137,14 +178,13 @@ pub fn advise<E: Engine>(
     let candidates = candidates::of(&pairs, options.workers);
     let better = |one: &System, other: &System| halving::better(one, other, trials.goal);
     let mut heats = halve(candidates, FINALISTS, candidate, better, |heat, candidates| {
-        let length = pace.heat(heat);
         trials.note(&format!("heat {}: {} candidates", heat + 1, candidates.len()));
-        trials.run(trials.workload, candidates, length, After::Nothing)
+        run(0, candidates, pace.heat(heat), After::Nothing)
     })?;
     let finalists = systems_of(heats.last().map_or(&[][..], Vec::as_slice), FINALISTS);
     trials.note(&format!("final: {} systems", finalists.len()));
     let entrants = candidates::with_all_workers(&finalists, options.workers);
-    let mut raced = trials.run(trials.workload, &entrants, pace.last(), After::Audit)?;
+    let mut raced = run(0, &entrants, pace.last(), After::Audit)?;
     if raced.is_empty() {
         // It was interrupted before: the last heat has to do.
         raced = heats.pop().ok_or(Failure::Interrupted)?;
@@ -154,13 +194,25 @@ pub fn advise<E: Engine>(
     let mut decided = verdict::of(trials, raced)?;
     decided.look_back_at(&heats);
     let recommended = decided.verdict.system.clone();
-    let cores = AxisTold::of((AxisKind::Cores, "cores (workers)"), at_each_number, &recommended, pace.margin);
+    let cores = (AxisKind::Cores, "cores (workers)");
+    let cores = AxisTold::of(cores, at_each_number, &recommended, pace.margin);
     let others = best_of_other_architectures(&heats, &finalists);
     let along: Vec<Candidate> = decided.best_of_each().chain(others).take(ALONG_AXES).collect();
     let mut axes: Vec<AxisTold> = cores.into_iter().collect();
-    for axis in axes_of(trials.workload) {
+    let mut number = 0;
+    for axis in variants {
         trials.note(&format!("along {}", axis.name));
-        axes.extend(trials.along(&axis, &along, &recommended, pace)?);
+        let mut points = Vec::new();
+        for (label, workload) in &axis.values {
+            number += 1;
+            let systems = run(number, &along, pace.point, After::Nothing)?;
+            if !systems.is_empty() {
+                points.push(flips::point(label, systems, trials.goal, |system| {
+                    trials.command(workload, system)
+                }));
+            }
+        }
+        axes.extend(AxisTold::of((axis.kind, axis.name), points, &recommended, pace.margin));
     }
     let heats = heats.iter().map(|heat| HeatTold::of(heat, trials.goal)).collect();
     Ok(trials.told(decided, axes, heats, left_out))

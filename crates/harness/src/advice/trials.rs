@@ -1,22 +1,22 @@
 //! Measuring candidates, of whatever numbers of workers, over one workload or its variants.
 
-use super::axes::AxisOf;
-use super::flips::{AxisTold, point};
+use super::axes::{AxisKind, AxisOf, Setting, axes_of};
+use super::flips::AxisTold;
 use super::halving::candidate;
 use super::verdict::Decided;
-use super::{Candidate, Flip, Goal, HeatTold, Length, OnMachine, Pace, command};
+use super::{Candidate, Flip, Goal, HeatTold, Length, OnMachine, command};
 use crate::failure::Failure;
-use crate::measure::{After, Fit, fit, measure};
+use crate::measure::{After, Fit, Stores, fit, measure_over};
 use crate::observer::{Event, Observer};
 use crate::options::RunOptions;
 use crate::results::System;
 use crate::subject::{Place, Subject};
-use crate::summary::{Measured, Unmeasured};
+use crate::summary::Unmeasured;
 use contract::{Engine, PairName};
 use std::marker::PhantomData;
 use std::time::Duration;
 use workloads::audit::Audited;
-use workloads::{AnyWorkload, Parameters, WorkloadVisitor, build};
+use workloads::{AnyWorkload, Parameters, build};
 
 /// Where some workers host no transactions, because they have the lock tables (ORTHRUS) or the partitions (asymmetric delegation), one of so many does.
 const WORKERS_A_SERVER: usize = 5;
@@ -71,9 +71,10 @@ impl<'a, E: Engine> Trials<'a, E> {
         options
     }
 
-    /// Measures those of `candidates` that fit. Interrupted it answers what there is; nothing after an interrupt.
-    pub(super) fn run(
+    /// Measures those of `candidates` that fit, over the stores of `workload`. Interrupted it answers what there is; nothing after an interrupt.
+    pub(super) fn run<W: Audited>(
         &self,
+        stores: &mut Stores<'_, E, W>,
         workload: &AnyWorkload,
         candidates: &[Candidate],
         length: Length,
@@ -94,15 +95,9 @@ impl<'a, E: Engine> Trials<'a, E> {
             if pairs.is_empty() {
                 continue;
             }
-            let over = Over::<E> {
-                pairs: &pairs,
-                options: &options,
-                after,
-                observer: self.observer,
-                engine: PhantomData,
-            };
-            match workload.visit(over) {
-                Ok(measured) => {
+            stores.forget_changed();
+            match measure_over(stores, &pairs, &options, after, self.observer) {
+                Ok((measured, _)) => {
                     let subject = Subject::of(workload, options.clone(), self.place.clone());
                     systems.extend(measured.iter().map(|measured| System::of(&subject, measured)));
                 }
@@ -113,28 +108,19 @@ impl<'a, E: Engine> Trials<'a, E> {
         Ok(systems)
     }
 
-    /// Measures `candidates` at each value of `axis`; nothing if it was interrupted before the second one.
-    pub(super) fn along(
-        &self,
-        axis: &AxisOf,
-        candidates: &[Candidate],
-        recommended: &str,
-        pace: &Pace,
-    ) -> Result<Option<AxisTold>, Failure> {
-        let mut points = Vec::new();
-        for (label, setting) in &axis.values {
+    /// The axes of the workload with a workload for each of their values. A value that does not go with what was typed says nothing about it, and is left out.
+    pub(super) fn variants(&self) -> Vec<Variants> {
+        let with = |setting: &Setting| {
             let resolved = self.workload.resolved().into_iter();
             let mut given: Parameters = resolved.filter(|(name, _)| *name != "mix").collect();
             setting.iter().for_each(|(name, value)| given.set(*name, *value));
-            // A value that does not go with what was typed says nothing about this workload.
-            let Ok(workload) = build(self.workload.name(), &given) else { continue };
-            let systems = self.run(&workload, candidates, pace.point, After::Nothing)?;
-            if systems.is_empty() {
-                break;
-            }
-            points.push(point(label, systems, self.goal, |system| self.command(&workload, system)));
-        }
-        Ok(AxisTold::of((axis.kind, axis.name), points, recommended, pace.margin))
+            build(self.workload.name(), &given).ok()
+        };
+        let of = |axis: AxisOf| {
+            let values = axis.values.iter().filter_map(|(label, setting)| Some((*label, with(setting)?)));
+            Variants { kind: axis.kind, name: axis.name, values: values.collect() }
+        };
+        axes_of(self.workload).into_iter().map(of).collect()
     }
 
     /// The line that measures a system again.
@@ -173,20 +159,9 @@ impl<'a, E: Engine> Trials<'a, E> {
     }
 }
 
-/// Measures pairs over a workload of whatever type.
-struct Over<'a, E> {
-    pairs: &'a [PairName],
-    options: &'a RunOptions,
-    after: After,
-    observer: &'a dyn Observer,
-    engine: PhantomData<E>,
-}
-
-impl<E: Engine> WorkloadVisitor for Over<'_, E> {
-    type Output = Result<Vec<Measured>, Failure>;
-
-    fn visit<W: Audited>(self, workload: &W) -> Self::Output {
-        measure::<E, W>(workload, self.pairs, self.options, self.after, self.observer)
-            .map(|(measured, _)| measured)
-    }
+/// An axis with a workload for each of its values.
+pub(super) struct Variants {
+    pub kind: AxisKind,
+    pub name: &'static str,
+    pub values: Vec<(&'static str, AnyWorkload)>,
 }

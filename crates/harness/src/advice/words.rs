@@ -14,7 +14,7 @@ impl OnMachine {
     /// What to take, by how much, why, and where it flips.
     pub(super) fn in_sentences(&self, goal: Goal) -> Vec<String> {
         let best = &self.ranking[0];
-        let mut sentences = vec![taken(best)];
+        let mut sentences = vec![taken(best, &self.durability)];
         if let Some(goal) = goal.latency_p99 {
             sentences.push(against_goal(best, &durations::show(goal)));
         }
@@ -49,9 +49,9 @@ impl OnMachine {
     }
 }
 
-fn taken(best: &Row) -> String {
+fn taken(best: &Row, durability: &str) -> String {
     format!(
-        "Take {} with {} and {}: {} transactions a second{}.",
+        "Take {} with {} and {}, durability {durability}: {} transactions a second{}.",
         best.system,
         counted(best.workers, "worker"),
         counted(best.partitions as usize, "partition"),

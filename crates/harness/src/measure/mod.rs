@@ -47,12 +47,22 @@ pub fn measure<E: Engine, W: Audited>(
     after: After,
     observer: &dyn Observer,
 ) -> Result<(Vec<Measured>, Turns), Failure> {
+    measure_over(&mut Stores::<E, W>::of(workload), pairs, options, after, observer)
+}
+
+/// The same over stores that go on: those that are as newly loaded serve again.
+pub fn measure_over<E: Engine, W: Audited>(
+    stores: &mut Stores<'_, E, W>,
+    pairs: &[PairName],
+    options: &RunOptions,
+    after: After,
+    observer: &dyn Observer,
+) -> Result<(Vec<Measured>, Turns), Failure> {
     for &pair in pairs {
         admit::<E>(pair, options)?;
     }
     let mut measured: Vec<Measured> = pairs.iter().map(|&pair| Measured::nothing_yet(pair)).collect();
     let mut systems: Vec<&mut Measured> = measured.iter_mut().collect();
-    let mut stores = Stores::<E, W>::of(workload);
     let turns = stores.measure(&mut systems, options, after, observer)?;
     let interrupted = interrupted::keep_whole_rounds(&mut measured, options.repeat)?;
     Ok((measured, Turns { interrupted, ..turns }))

@@ -242,4 +242,8 @@ impl Workload for Described {
     fn client(&self, seat: Seat) -> DescribedClient {
         DescribedClient::new(self.specification, seat)
     }
+
+    fn is_data_dependent(&self) -> bool {
+        self.specification.is_data_dependent()
+    }
 }

@@ -19,7 +19,7 @@ const MOST_ROWS: u64 = 1 << 36;
 const MOST_SCANNED: usize = 10_000;
 
 /// A table.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Table {
     pub name: &'static str,
     pub rows: u64,
@@ -284,6 +284,11 @@ impl Specification {
     /// Whether a transaction deletes rows.
     pub fn deletes(&self) -> bool {
         self.steps().any(|step| matches!(step.action, Action::Delete))
+    }
+
+    /// Whether what a transaction does depends on what rows hold.
+    pub fn is_data_dependent(&self) -> bool {
+        self.steps().any(|step| step.require.is_some() || step.variables.is_some())
     }
 
     fn steps(&self) -> impl Iterator<Item = &Step> {
