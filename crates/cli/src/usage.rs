@@ -131,10 +131,9 @@ fn below(commands: &[String]) -> (&'static str, String) {
     }
     let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
     let names = names.join(", ");
-    match commands.is_empty() {
-        true => ("command", names),
-        false if names.is_empty() => ("workload", names),
-        false => ("workload", format!("{names}, or the path of a workload's file (.toml)")),
+    match command.get_subcommand_value_name() == Some("WORKLOAD") {
+        true => ("workload", format!("{names}, or the path of a workload's file (.toml)")),
+        false => ("command", names),
     }
 }
 
