@@ -39,7 +39,7 @@
 //! *Draws.* A `row_of` a table is the key of a loaded row, 0 to `rows` - 1: uniform, or zipfian with `theta`, key 0 the hottest; `other_than` what was drawn before; with `remote` of the client's home
 //! partition, but so many percent of another (partitions are remainders of keys). A `new_key_of` a table is one that nobody has. `from` and `to` draw a number.
 //!
-//! *Steps* read, update, write (blindly), insert, delete and scan, in their order. Keys and values are expressions ([`expression`]) of what was drawn, of columns of rows that were read before (`as`), and
+//! *Steps* read, update, write (blindly), insert, delete and scan, in their order. Keys and values are expressions (`expression.rs`) of what was drawn, of columns of rows that were read before (`as`), and
 //! in `set` and `require` of the row's own columns. A row of which `require` does not hold rolls the transaction back; one that is missing is left out, or rolls it back (`missing = "roll-back"`).
 //!
 //! *Invariants* are sums that the audit adds up after a run. A *goal*, in `[goal]`, is what `trireme advise` looks for.
