@@ -191,7 +191,7 @@ fn a_checks_report_opens_in_a_browser() {
 fn an_advice_opens_in_a_browser() {
     let Some(chromium) = chromium() else { return };
     let folder = fresh_folder("advice-report");
-    let line = "advise examples/workloads/bank.toml --most-rows 1000 --on hardware,nehalem-ex-4x8 --workers 2 --only silo,partitioned-serial --out advice";
+    let line = "advise examples/workloads/bank.toml --most-rows 1000 --on hardware,nehalem-ex-4x8 --workers 2 --effort 0.1 --only silo,partitioned-serial --out advice";
     let ran = run(&folder, &line.split(' ').collect::<Vec<_>>());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let report = folder.join("advice/report.html");

@@ -43,6 +43,7 @@ pub fn arguments() -> Command {
             ),
         ))
         .arg(option("workers", "N", "Workers at most [default: all cores of each machine]".to_owned()))
+        .arg(option("effort", "X", "Length of all runs, as a factor [default: 1]".to_owned()))
         .arg(option("seed", "N", "From which everything random is drawn [default: 1]".to_owned()))
         .arg(system_list("Consider these systems and no others: 'silo', 'dora', 'delegation no-wait', several between commas").help_heading("Advice"))
         .arg(progress().help_heading("Advice").global(true))
@@ -76,7 +77,8 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         };
         let job = Advise {
             workload: &workload,
-            pace,
+            model_error: model_error(*machine, &surroundings),
+            pace: pace.times(asked.effort),
             machine: *machine,
             on: on.as_deref(),
             asked: &asked,
@@ -138,6 +140,13 @@ fn sized(name: &str, matches: &ArgMatches) -> Result<(AnyWorkload, bool), Failur
     Ok((selection::workload(name, matches, &fewer)?, true))
 }
 
+/// How far the model of a simulated machine is off between systems, if it is known.
+fn model_error(machine: Machine, surroundings: &Surroundings) -> Option<f64> {
+    let is_simulated = matches!(machine, Machine::Simulated(_));
+    let errors = surroundings.validated.as_ref().ok().filter(|_| is_simulated)?;
+    Some(errors.of("throughput")?.between_systems)
+}
+
 /// The machines of a list, each with what `--on` takes for it.
 fn machines(given: &str) -> Result<Vec<(Machine, Option<String>)>, Failure> {
     let one = |name: &str| {
@@ -153,6 +162,8 @@ struct Asked {
     durability: Durability,
     /// Workers at most, if it was said.
     workers: Option<usize>,
+    /// How many times as long all runs are.
+    effort: f64,
     seed: Option<String>,
     only: Option<String>,
 }
@@ -187,7 +198,11 @@ impl Asked {
             RunOptions::for_run(1).set("seed", seed).expect("an option of a run")?;
         }
         let only = typed(matches, "only").map(str::to_owned);
-        Ok(Asked { goal: Goal { latency_p99 }, durability, workers, seed, only })
+        let effort = match typed(matches, "effort") {
+            None => 1.0,
+            Some(text) => effort(text)?,
+        };
+        Ok(Asked { goal: Goal { latency_p99 }, durability, workers, effort, seed, only })
     }
 
     /// What is told to all runs on `machine`; logs are in `folder`, where there is one.
@@ -205,6 +220,11 @@ impl Asked {
         }
         options
     }
+}
+
+fn effort(text: &str) -> Result<f64, BadValue> {
+    let read = text.parse().ok().filter(|effort| (0.01..=1000.0).contains(effort));
+    read.ok_or_else(|| BadValue::new("effort", text, "0.01 to 1000"))
 }
 
 fn latency(text: &str) -> Result<Duration, BadValue> {
@@ -242,6 +262,7 @@ struct Advise<'a> {
     machine: Machine,
     on: Option<&'a str>,
     asked: &'a Asked,
+    model_error: Option<f64>,
     pace: Pace,
     options: RunOptions,
     observer: &'a dyn Observer,
@@ -251,9 +272,10 @@ impl Job for Advise<'_> {
     type Output = Result<OnMachine, Failure>;
 
     fn on<E: Engine>(self) -> Self::Output {
-        let Advise { workload, machine, on, asked, pace, options, observer } = self;
+        let Advise { workload, machine, on, asked, model_error, pace, options, observer } = self;
         let chosen = chosen::<E>(asked, &options)?;
-        let trials = Trials::<E>::new(workload, (machine.place(), on), asked.goal, options, observer);
+        let trials =
+            Trials::<E>::new(workload, (machine.place(), on), asked.goal, model_error, options, observer);
         advise_on(&trials, &pace, chosen.as_deref())
     }
 }
@@ -327,6 +349,7 @@ mod tests {
             goal: Goal::default(),
             durability: Durability::None,
             workers: Some(workers),
+            effort: 1.0,
             seed: None,
             only: Some(only.to_owned()),
         };
@@ -337,6 +360,7 @@ mod tests {
             machine,
             on,
             asked: &asked,
+            model_error: None,
             pace: pace(),
             options,
             observer: &Silent,

@@ -2,11 +2,11 @@
 //!
 //! 1. *Heats* (`halving.rs`): every system of the matrix that fits, with all cores and with a quarter of them (`candidates.rs`), runs shortly.
 //!    The better half runs longer, and so on, until few are left. What is seldom best is seldom measured.
-//! 2. *The final*: the systems that are left, with all cores, half, a quarter and one, in several repetitions. Of each the best number of workers counts,
+//! 2. *The final*: the systems that are left, and the best of some architectures of which none is, with all cores, half, a quarter and one, in several repetitions. Of each the best number of workers counts,
 //!    and of numbers that are as good the least.
 //! 3. *The verdict* (`verdict.rs`): who fulfils the goal goes before who does not, and more throughput before less. A system that repetitions
 //!    do not tell apart from the best one is as good ([`crate::confidence`]), and is said to be. What the others spend more on is the reason.
-//! 4. *Axes* (`axes.rs`): the best systems, and the best of other architectures, along skew, along the share of transactions that cross partitions, and
+//! 4. *Axes* (`axes.rs`): the best systems, and those of other architectures, along skew, along the share of transactions that cross partitions, and
 //!    along cores: where another one leads, the recommendation flips (`flips.rs`).
 //!
 //! On a machine that repeats bit for bit so does the advice. An interrupt ends it after the run under way, with what there is.
@@ -46,11 +46,14 @@ use workloads::{AnyWorkload, WorkloadsVisitor};
 /// Name and version of [`Advice`]'s fields.
 pub const SCHEMA: &str = "trireme.advice/1";
 
-/// Systems that reach the final.
+/// Systems that reach the final by the heats.
 const FINALISTS: usize = 4;
 
-/// Of them, and of others, so many are measured along the axes.
-const ALONG_AXES: usize = 4;
+/// Architectures of which nobody did, and whose best systems are in the final nevertheless: to see how far they are behind, and whether they lead elsewhere.
+const OTHERS: usize = 3;
+
+/// Of the best systems so many are measured along the axes, beside those others.
+const BEST_ALONG_AXES: usize = 2;
 
 /// What is wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,6 +102,8 @@ pub struct OnMachine {
     pub simulated: bool,
     /// Its cores.
     pub cores: usize,
+    /// How many times too large or small the model's throughput may be between systems; `null` on hardware, or if nobody knows.
+    pub model_error: Option<f64>,
     /// When commits counted there; `none` where it has no disk, whatever was asked for.
     pub durability: String,
     /// What to take, in sentences.
@@ -182,6 +187,8 @@ fn found<E: Engine>(
         run(0, candidates, pace.heat(heat), After::Nothing)
     })?;
     let finalists = systems_of(heats.last().map_or(&[][..], Vec::as_slice), FINALISTS);
+    let others = best_of_other_architectures(&heats, &finalists);
+    let finalists: Vec<PairName> = finalists.into_iter().chain(others.iter().copied()).collect();
     trials.note(&format!("final: {} systems", finalists.len()));
     let entrants = candidates::with_all_workers(&finalists, options.workers);
     let mut raced = run(0, &entrants, pace.last(), After::Audit)?;
@@ -196,8 +203,9 @@ fn found<E: Engine>(
     let recommended = decided.verdict.system.clone();
     let cores = (AxisKind::Cores, "cores (workers)");
     let cores = AxisTold::of(cores, at_each_number, &recommended, pace.margin);
-    let others = best_of_other_architectures(&heats, &finalists);
-    let along: Vec<Candidate> = decided.best_of_each().chain(others).take(ALONG_AXES).collect();
+    let is_other = |one: &Candidate| others.contains(&one.pair);
+    let (others, best): (Vec<Candidate>, Vec<Candidate>) = decided.best_of_each().partition(is_other);
+    let along: Vec<Candidate> = best.into_iter().take(BEST_ALONG_AXES).chain(others).collect();
     let mut axes: Vec<AxisTold> = cores.into_iter().collect();
     let mut number = 0;
     for axis in variants {
@@ -236,15 +244,14 @@ fn systems_of(order: &[System], most: usize) -> Vec<PairName> {
     pairs
 }
 
-/// The best of each architecture of which nobody has reached the final, as far as the heats tell: elsewhere on an axis it may lead.
-fn best_of_other_architectures(heats: &[Vec<System>], finalists: &[PairName]) -> Vec<Candidate> {
+/// The best of architectures of which nobody has reached the final, as far as the heats tell.
+fn best_of_other_architectures(heats: &[Vec<System>], finalists: &[PairName]) -> Vec<PairName> {
     let mut known: Vec<ArchitectureName> = finalists.iter().map(|pair| pair.architecture).collect();
     let mut others = Vec::new();
-    for system in heats.iter().rev().flatten() {
-        let one = candidate(system);
-        if !known.contains(&one.pair.architecture) {
-            known.push(one.pair.architecture);
-            others.push(one);
+    for pair in heats.iter().rev().flatten().map(|system| candidate(system).pair) {
+        if !known.contains(&pair.architecture) && others.len() < OTHERS {
+            known.push(pair.architecture);
+            others.push(pair);
         }
     }
     others

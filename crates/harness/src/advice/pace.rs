@@ -34,7 +34,7 @@ impl Pace {
             duration: Duration::from_millis(duration_ms),
             repeat,
         };
-        Pace { first: of(20, 40, 1), longest: of(100, 300, 3), point: of(50, 150, 1), margin: 1.15 }
+        Pace { first: of(20, 40, 1), longest: of(100, 300, 3), point: of(50, 150, 1), margin: 1.25 }
     }
 
     /// A simulated machine: so much of its time that all its cores together have about equally many transactions, however many they are.
@@ -42,7 +42,17 @@ impl Pace {
         let share = |core_us: u64| Duration::from_micros((core_us / cores as u64).max(20));
         let of =
             |warmup, duration, repeat| Length { warmup: share(warmup), duration: share(duration), repeat };
-        Pace { first: of(700, 700, 1), longest: of(1400, 2000, 3), point: of(1000, 1400, 1), margin: 1.1 }
+        Pace { first: of(1400, 1400, 1), longest: of(2800, 4000, 3), point: of(2000, 2800, 1), margin: 1.1 }
+    }
+
+    /// All runs so many times as long.
+    pub fn times(self, factor: f64) -> Pace {
+        let of = |length: Length| Length {
+            warmup: whole_us(length.warmup.mul_f64(factor)),
+            duration: whole_us(length.duration.mul_f64(factor)),
+            ..length
+        };
+        Pace { first: of(self.first), longest: of(self.longest), point: of(self.point), ..self }
     }
 
     /// The heat of a number, from 0.
@@ -58,5 +68,30 @@ impl Pace {
     /// The final.
     pub fn last(&self) -> Length {
         self.longest
+    }
+}
+
+/// So that a line has short numbers.
+fn whole_us(duration: Duration) -> Duration {
+    Duration::from_micros((duration.as_micros() as u64).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heats_double_until_they_are_as_long_as_the_final() {
+        let pace = Pace::on_hardware();
+        let ms = |heat| pace.heat(heat).duration.as_millis();
+        assert_eq!([ms(0), ms(1), ms(2), ms(3), ms(60)], [40, 80, 160, 300, 300]);
+        assert_eq!(pace.heat(9).repeat, 1);
+        let twice = pace.times(2.0);
+        assert_eq!(
+            (twice.first.duration.as_millis(), twice.last().repeat, twice.margin),
+            (80, 3, pace.margin)
+        );
+        assert_eq!(Pace::simulated(72).first.duration, Duration::from_micros(20));
+        assert_eq!(Pace::simulated(4).times(0.5).first.duration, Duration::from_micros(175));
     }
 }

@@ -31,6 +31,8 @@ pub struct Trials<'a, E> {
     pub on: Option<&'a str>,
     /// What is wanted.
     pub goal: Goal,
+    /// How far the model of a simulated machine may be off between systems: a factor, if it is known.
+    pub model_error: Option<f64>,
     options: RunOptions,
     observer: &'a dyn Observer,
     engine: PhantomData<E>,
@@ -42,11 +44,12 @@ impl<'a, E: Engine> Trials<'a, E> {
         workload: &'a AnyWorkload,
         (place, on): (Place, Option<&'a str>),
         goal: Goal,
+        model_error: Option<f64>,
         options: RunOptions,
         observer: &'a dyn Observer,
     ) -> Self {
         let options = Subject::of(workload, options, place.clone()).options;
-        Trials { workload, place, on, goal, options, observer, engine: PhantomData }
+        Trials { workload, place, on, goal, model_error, options, observer, engine: PhantomData }
     }
 
     pub(super) fn options(&self) -> &RunOptions {
@@ -146,6 +149,7 @@ impl<'a, E: Engine> Trials<'a, E> {
             machine: self.place.machine.clone(),
             simulated: self.place.simulated,
             cores: self.place.cores,
+            model_error: self.model_error,
             durability: self.options.logging.level.to_string(),
             finding: Vec::new(),
             verdict: decided.verdict,

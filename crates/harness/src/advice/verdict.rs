@@ -17,6 +17,9 @@ const AS_GOOD_WITH_FEWER: f64 = 0.97;
 /// A difference of parts of the time from which on it is a reason.
 const MUCH_OF_THE_TIME: f64 = 0.08;
 
+/// How many times the throughput from which on it has a reason.
+const MUCH_SLOWER: f64 = 1.05;
+
 /// Reasons that are given at most.
 const MOST_REASONS: usize = 3;
 
@@ -261,10 +264,15 @@ fn because(best: &Summary, other: &Summary) -> Vec<String> {
     if there as f64 > 1.5 * here as f64 {
         reasons.push((0.05, format!("its store takes {}, not {}", bytes(there), bytes(here))));
     }
-    if reasons.is_empty() && other.throughput_per_s < best.throughput_per_s {
-        let operations =
-            "its operations themselves take longer: neither aborts nor waits nor messages tell the two apart";
-        reasons.push((0.0, operations.to_owned()));
+    let is_much = best.throughput_per_s > MUCH_SLOWER * other.throughput_per_s;
+    if reasons.is_empty() && is_much {
+        let what = match other.time_samples {
+            0 => "so few of its transactions ended that nothing is known of its time",
+            _ => {
+                "its operations themselves take longer: neither aborts nor waits nor messages tell the two apart"
+            }
+        };
+        reasons.push((0.0, what.to_owned()));
     }
     reasons.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     reasons.into_iter().take(MOST_REASONS).map(|(_, reason)| reason).collect()

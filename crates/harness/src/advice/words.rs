@@ -26,7 +26,8 @@ impl OnMachine {
             ));
         }
         sentences.extend(self.verdict.next.as_ref().map(|next| {
-            format!("It has {} the throughput of {}, the next{}.", times(next.times), next.system, why(next))
+            let (throughput, model) = (times(next.times), self.by_the_model(next.times));
+            format!("It has {throughput} the throughput of {}, the next{}{model}.", next.system, why(next))
         }));
         sentences.extend(self.verdict.worst.as_ref().map(|worst| {
             format!(
@@ -42,6 +43,17 @@ impl OnMachine {
             false => sentences.extend(self.flips.iter().map(flip)),
         }
         sentences
+    }
+
+    /// What the model's error says of a difference.
+    fn by_the_model(&self, times: f64) -> String {
+        match self.model_error.filter(|error| times < *error) {
+            Some(error) => format!(
+                "; the model may be off by {} times, so on a real machine the two may change places",
+                ratio(error)
+            ),
+            None => String::new(),
+        }
     }
 
     fn axes_walked(&self) -> String {

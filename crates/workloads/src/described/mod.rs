@@ -121,7 +121,7 @@ impl Described {
                 name: MOST_ROWS,
                 default: AS_WRITTEN,
                 allowed: "as-written, or a whole number, at least 1",
-                help: "Rows that a table has at most before the first transaction",
+                help: "Rows that a table has at most before the first transaction, with room for sixteen times as many",
             },
         ],
     };

@@ -296,10 +296,18 @@ impl Specification {
     }
 }
 
+/// How many times as many rows as are loaded a table's index has room for, where their number was cut.
+const ROOM_A_ROW: u64 = 16;
+
 impl Adjustments {
     fn apply(&self, file: &mut FileText) {
         if let Some(most) = self.most_rows {
-            file.tables.values_mut().for_each(|table| table.rows = table.rows.min(most));
+            for table in file.tables.values_mut() {
+                table.rows = table.rows.min(most);
+                // Room takes time, too.
+                let room = most.saturating_mul(ROOM_A_ROW);
+                table.capacity = table.capacity.map(|capacity| capacity.min(room));
+            }
         }
         set_where_more_than_0(file, self.theta, |draw| &mut draw.theta);
         set_where_more_than_0(file, self.remote, |draw| &mut draw.remote);
