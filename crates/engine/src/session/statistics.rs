@@ -218,6 +218,12 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         Next::Drawn
     }
 
+    /// Whether no transaction is taken any more.
+    #[inline(always)]
+    pub fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
     /// The client, to decode fragments.
     pub fn client(&mut self) -> &mut C {
         &mut self.client

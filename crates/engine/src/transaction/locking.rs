@@ -79,6 +79,12 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
 
     /// The same in an ordered table.
     fn lock_in_order(&mut self, place: Place<'_>, mode: Mode, who: RequesterOf<A>) -> Found {
+        if A::MAY_INTERLEAVE
+            && let Some(met) = self.met(place, place.table.partition(place.partition).index.ordered())
+        {
+            let verdict = met.record.map(|record| self.acquire(record, mode, who));
+            return (met.record, GapId::Leaf(met.leaf), verdict);
+        }
         let spot = self.spot(place);
         let (found, leaf, verdict) = self.architecture.at(place.partition, move |site| {
             // SAFETY: the transaction waits for the answer.
@@ -91,6 +97,14 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         (found, GapId::Leaf(leaf), verdict)
     }
 
+    /// Asks a record.
+    #[inline(always)]
+    fn acquire(&mut self, record: RecordRef, mode: Mode, who: RequesterOf<A>) -> Verdict {
+        self.architecture.at(PartitionId(who.partition), move |site| {
+            ProtocolOf::<A>::acquire(site.meta(record), mode, site.request(who))
+        })
+    }
+
     /// Locks a record that was met under a key, and adds it. `false`: ask again from the look-up on.
     pub(super) fn lock_met(
         &mut self,
@@ -99,9 +113,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         asked: u32,
     ) -> Result<bool, Abort> {
         let who = self.next_requester(place.partition);
-        let verdict = self.architecture.at(place.partition, move |site| {
-            ProtocolOf::<A>::acquire(site.meta(record), Mode::Shared, site.request(who))
-        });
+        let verdict = self.acquire(record, Mode::Shared, who);
         self.heed_denial(verdict, place, Mode::Shared);
         let granted = self.heed_lock(verdict, asked, Lockable::Record(record), who)? == Wake::Granted;
         if granted {

@@ -33,6 +33,7 @@
 //! | [`snapshot`], [`snapshot_scan`] | reading a snapshot |
 //! | [`access_set`], [`write_log`] | what it has touched and what it will write |
 //! | [`prefetch`] | asking for lines ahead |
+//! | [`fetch`] | asking for lines, and letting others run until they may have come |
 //! | [`walk`] | which keys come next, for a checkpoint |
 //! | [`stopwatch`] | where its time goes |
 //!
@@ -48,6 +49,7 @@ mod batch;
 mod claiming;
 mod commit;
 mod copies;
+mod fetch;
 mod gaps;
 mod in_place;
 mod keys;
@@ -106,6 +108,7 @@ use contract::{
     Abort, AbortReason, Access as Use, CommitId, Key, Merge, PartitionId, Plan, PlannedKey, Presence,
     Receipts, RunError, SnapshotCanary, Span, TableId, TimeClass,
 };
+use fetch::Met;
 use gaps::GapPlace;
 use keys::{Keys, Spot};
 use requesting::WantedBy;
@@ -244,6 +247,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     emptied: Vec<Place<'e>>,
     /// What it asks for when it begins, where that is asked for at once.
     wanted: Vec<WantedBy<'e, A>>,
+    /// What it has met on the way to its operation.
+    met: Option<Met>,
     /// Whether it asks for the lines of what a procedure names ahead, and of what its scans come to.
     heeds_hints: bool,
     /// Whether it locks all that its plan names before it does anything.
@@ -329,6 +334,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             keys: Keys::new(),
             emptied: Vec::with_capacity(16),
             wanted: Vec::with_capacity(if ProtocolOf::<A>::REQUESTS_AHEAD { 256 } else { 0 }),
+            met: None,
             heeds_hints: false,
             preclaims: false,
             claims: Vec::new(),
@@ -421,6 +427,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     fn begin_attempt(&mut self, attempt: Attempt) {
         AccessOf::<A>::before_drawing(self);
         let Txn { architecture, stopwatch, draws, state, .. } = self;
+        architecture.begin_attempt(attempt);
         state.begin(attempt, || draw(architecture, stopwatch, draws));
         AccessOf::<A>::drawn(self);
     }
@@ -430,6 +437,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         assert!(self.accesses.is_empty() && self.gaps.is_empty(), "the last transaction has ended");
         self.log.clear();
         self.keys.clear();
+        self.met = None;
         self.id = None;
         self.refresh_epoch();
     }
@@ -630,6 +638,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
         match &place.table.partition(place.partition).index {
             Index::Hashed(index) => (index.find(place.hash, place.key), GapId::Bucket(place.hash)),
             Index::Ordered(index) => {
+                if let Some(found) = self.met(place, index) {
+                    return (found.record, GapId::Leaf(found.leaf));
+                }
                 // SAFETY: the key stays where it is meanwhile.
                 let found = unsafe { self.spot(place).with(|key| index.find(key)) };
                 (found.record, GapId::Leaf(found.leaf))
@@ -732,6 +743,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             return self.read_own(position, span, see);
         }
         self.enter(place)?;
+        self.fetch(place, span, false);
         AccessOf::<A>::read(self, place, span, see)
     }
 
@@ -742,6 +754,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             return Ok((presence == Presence::Present).then_some(position));
         }
         self.enter(place)?;
+        self.fetch_header(place, true);
         AccessOf::<A>::find_to_write(self, place)
     }
 
@@ -755,6 +768,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             return self.blind_own(position, span, blind);
         }
         self.enter(place)?;
+        self.fetch(place, span, true);
         let Some(position) = AccessOf::<A>::find_to_write(self, place)? else {
             return Ok(Presence::Missing);
         };

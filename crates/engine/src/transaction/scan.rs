@@ -272,6 +272,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     ) -> Result<usize, Abort> {
         let mut shown = 0;
         for cursor in &mut *cursors {
+            self.fetch_leaf(scan, cursor);
             self.fill(scan, cursor, scan.limit)?;
         }
         while shown < scan.limit {
@@ -298,6 +299,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             AccessOf::<A>::copy_leaf(self, scan, cursor, most)?;
             cursor.turn_over(scan);
             self.prefetch_shown(scan, cursor, most);
+            self.fetch_shown(scan, cursor, most);
         }
         Ok(())
     }

@@ -116,6 +116,21 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         }
     }
 
+    /// Goes where a key is to be linked, and asks for the lines on the way; calls `fetch` as [`OrderedIndex::find_fetching`] does. If key and
+    /// fence have ranks, the finger is there afterwards.
+    pub fn fetch_to_link(&self, allocations: &mut AllocationCache, key: &[u8], mut fetch: impl FnMut()) {
+        let key = Probe::new(key);
+        let rank = Rank::of(&key);
+        if let Some(at) = allocations.finger.towards(rank)
+            && F::look(self.state(at.node)) == at.state
+        {
+            return;
+        }
+        if let Some((at, upper)) = self.descend_with_upper(&key, &mut fetch) {
+            allocations.finger = Finger::new(at, rank, upper);
+        }
+    }
+
     /// One attempt to find the leaf responsible for a key that is to be linked. The finger is there afterwards, if key
     /// and fence have ranks.
     #[inline(always)]
@@ -130,7 +145,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         {
             return Some(at);
         }
-        let (at, upper) = self.descend_with_upper(key)?;
+        let (at, upper) = self.descend_with_upper(key, || ())?;
         allocations.finger = Finger::new(at, rank, upper);
         Some(at)
     }
