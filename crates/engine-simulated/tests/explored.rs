@@ -5,7 +5,7 @@
 mod shared;
 
 use contract::{
-    ArchitectureName, CanaryName, Engine, EngineOptions, Indexing, PairName, PartitionLatchName,
+    ArchitectureName, CanaryName, Engine, EngineOptions, InFlight, Indexing, PairName, PartitionLatchName,
     ProtocolName, Selection, Support, TimestampsName,
 };
 use engine_simulated::ThisEngine;
@@ -156,6 +156,47 @@ fn contention_analysis_keeps_the_sums_under_every_schedule() {
     }
 }
 
+/// Several transactions in flight at a worker of shared-everything: they are interleaved wherever lines may be far, and wherever one waits.
+#[test]
+fn fibers_of_a_worker_keep_sums_and_queues_under_every_schedule() {
+    for pair in shared::supported::<ThisEngine>() {
+        if pair.architecture != ArchitectureName::SharedEverything {
+            continue;
+        }
+        for seed in 0..40 {
+            for schedule in schedules(seed) {
+                for (workers, in_flight) in [
+                    (1, InFlight::Told(4)),
+                    (2, InFlight::Told(2)),
+                    (2, InFlight::Told(3)),
+                    (2, InFlight::Auto),
+                ] {
+                    let options = EngineOptions { in_flight, ..options(seed) };
+                    let selection = Selection::Pair(pair);
+                    let run = in_words(schedule, || {
+                        bank_run::<ThisEngine>(selection, workers, seed, TRANSACTIONS, &options)?;
+                        for indexing in shared::ORDERED {
+                            let transactions = TRANSACTIONS / 2;
+                            queues_run::<ThisEngine>(
+                                selection,
+                                indexing,
+                                workers,
+                                seed,
+                                transactions,
+                                &options,
+                            )?;
+                        }
+                        Ok(())
+                    });
+                    run.unwrap_or_else(|broken| {
+                        panic!("{pair}, {workers} workers, {in_flight} in flight, {schedule:?}: {broken}")
+                    });
+                }
+            }
+        }
+    }
+}
+
 /// Whoever is in the way is let go on, whatever the schedule prefers, by a worker that does nothing else between two attempts.
 #[test]
 fn who_retries_at_once_starves_nobody() {
@@ -216,7 +257,7 @@ fn every_option_of_orthrus_keeps_sums_and_queues_under_every_schedule() {
                 for seed in 0..20 {
                     let options = EngineOptions {
                         cc_threads,
-                        in_flight,
+                        in_flight: InFlight::Told(in_flight),
                         forwarding,
                         shared_lock_table,
                         locks_by_hash,
@@ -351,6 +392,17 @@ fn canaries_of_lock_tables_are_found_at_a_shared_one() {
             })
         });
     }
+}
+
+/// Of one worker, whose transactions meet nowhere but where one of them lets the others run.
+#[test]
+fn canaries_are_found_among_the_fibers_of_one_worker() {
+    let canaries = [CanaryName::NoReadValidation, CanaryName::EarlyRelease, CanaryName::DirtyReads];
+    let canaries = canaries.map(|canary| (ArchitectureName::SharedEverything, canary));
+    find_canaries(canaries.into_iter(), |selection, schedule, seed| {
+        let options = EngineOptions { in_flight: InFlight::Told(4), ..options(seed) };
+        in_words(schedule, || bank_run::<ThisEngine>(selection, 1, seed, 4 * TRANSACTIONS, &options))
+    });
 }
 
 #[test]

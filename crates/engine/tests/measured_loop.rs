@@ -4,9 +4,9 @@
 //! allocate alike; the machinery of a run (threads, rings, histograms) cancels out.
 
 use contract::{
-    Abort, Access, ArchitectureName, Arrangement, Client, Direction, Engine, EngineOptions, Indexing, Key,
-    Outcome, PairName, PartitionId, Plan, Procedure, ProtocolName, RowLength, Scan, Seat, Selection, Span,
-    Support, TableDescription, TableId, Transaction, Until, Workload,
+    Abort, Access, ArchitectureName, Arrangement, Client, Direction, Engine, EngineOptions, InFlight,
+    Indexing, Key, Outcome, PairName, PartitionId, Plan, Procedure, ProtocolName, RowLength, Scan, Seat,
+    Selection, Span, Support, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine::ThisEngine;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -145,16 +145,24 @@ impl Workload for Mixed {
 const ORTHRUS: PairName =
     PairName { architecture: ArchitectureName::Orthrus, protocol: ProtocolName::Unprotected };
 
-/// Every pair as it is by default, with two workers; and ORTHRUS with a lock table that two of four share, and split indexes for the others.
+/// Every pair as it is by default, with two workers; those of shared-everything with several transactions in flight, too; and ORTHRUS with a lock table that two of four share, and split indexes for the others.
 fn systems() -> impl Iterator<Item = (PairName, usize, EngineOptions)> {
-    let supported = PairName::all().filter(|pair| ThisEngine::support(*pair) == Support::Supported);
+    let supported = || PairName::all().filter(|pair| ThisEngine::support(*pair) == Support::Supported);
     let sharing = EngineOptions {
         cc_threads: 2,
         shared_lock_table: true,
         split_indexes: true,
         ..EngineOptions::default()
     };
-    [(ORTHRUS, 4, sharing)].into_iter().chain(supported.map(|pair| (pair, 2, EngineOptions::default())))
+    let in_place = supported().filter(|pair| pair.architecture == ArchitectureName::SharedEverything);
+    let interleaved = in_place.flat_map(|pair| {
+        [InFlight::Told(4), InFlight::Auto]
+            .map(|in_flight| (pair, 2, EngineOptions { in_flight, ..EngineOptions::default() }))
+    });
+    [(ORTHRUS, 4, sharing)]
+        .into_iter()
+        .chain(supported().map(|pair| (pair, 2, EngineOptions::default())))
+        .chain(interleaved)
 }
 
 #[test]
