@@ -9,7 +9,7 @@ use harness::folder::Folder;
 use harness::options::{extras, extras_of_check};
 use harness::results::CompareResult;
 use harness::subject::shown;
-use harness::summary::{Check, Costs, Latency, Logged, Memory, Summary, in_lines};
+use harness::summary::{Check, Costs, Kind, Latency, LatencyOf, Logged, Memory, Summary, in_lines};
 use harness::sweep::claims::{Standing, Sum, Told};
 use harness::sweep::{Conducted, Experiment};
 use harness::text::names;
@@ -31,9 +31,14 @@ pub fn of_run(summary: &Summary, folder: Option<&Folder>) -> String {
         ("commits", thousands(summary.commits as f64)),
         ("aborts per commit", format!("{}{}", ratio(summary.abort_rate), reasons(&summary.aborts))),
         ("user rollbacks", thousands(summary.user_rollbacks as f64)),
-        ("latency", latencies(summary)),
-        ("", outside_latency(summary)),
     ];
+    lines.extend(arrivals(summary));
+    let name = match summary.latency_of {
+        LatencyOf::Service => "latency",
+        LatencyOf::Response => "response time",
+    };
+    lines.extend([(name, latencies(summary)), ("", outside_latency(summary))]);
+    lines.extend(kinds(summary));
     lines.extend(times(summary));
     lines.push(("engine", engine(summary)));
     lines.extend(summary.instances_shown().map(|shown| ("instances", shown)));
@@ -85,13 +90,54 @@ fn latencies(summary: &Summary) -> String {
     all.map(|(name, ns)| format!("{name} {}", latency(*ns))).join("  ")
 }
 
+/// A line for each kind of transactions, if there are several.
+fn kinds(summary: &Summary) -> Vec<(&'static str, String)> {
+    let widest = summary.kinds.iter().map(|kind| kind.name.len()).max().unwrap_or(0);
+    let line = |(number, kind): (usize, &Kind)| {
+        let latencies = kind
+            .latency_ns
+            .as_ref()
+            .map_or(String::new(), |of| format!(", p50 {}  p99 {}", latency(of.p50), latency(of.p99)));
+        let tpmc = kind.tpmc.map_or(String::new(), |tpmc| format!(" ({} a minute)", thousands(tpmc)));
+        let per_s = thousands(kind.throughput_per_s);
+        let text = format!(
+            "{:widest$}  {per_s}/s{tpmc}, {} aborts/commit{latencies}",
+            kind.name,
+            ratio(kind.abort_rate)
+        );
+        (if number == 0 { "by kind" } else { "" }, text)
+    };
+    summary.kinds.iter().enumerate().map(line).collect()
+}
+
+/// Of an open loop: what was asked for, and how far it was behind.
+fn arrivals(summary: &Summary) -> Option<(&'static str, String)> {
+    let of = summary.arrivals.as_ref()?;
+    let capacity = of.capacity_per_s.map_or(String::new(), |per_s| {
+        format!(", {} of the {} of a closed loop", percent(of.rate_per_s as f64 / per_s), thousands(per_s))
+    });
+    let service = of
+        .service_ns
+        .as_ref()
+        .map_or(String::new(), |of| format!("; service p50 {}  p99 {}", latency(of.p50), latency(of.p99)));
+    let (rate, queued) = (thousands(of.rate_per_s as f64), thousands(of.queued as f64));
+    Some((
+        "arrivals",
+        format!("{rate} transactions/s, {}{capacity}; {queued} waited at the end{service}", of.spread),
+    ))
+}
+
 /// What a latency is, and what it is not.
 fn outside_latency(summary: &Summary) -> String {
     let between = summary.between_ns.map_or(String::new(), |ns| {
         format!("; drawing, planning and queueing before it: mean {} more", latency(ns.round() as u64))
     });
+    let (from, between) = match summary.latency_of {
+        LatencyOf::Service => ("first attempt", between),
+        LatencyOf::Response => ("arrival", String::new()),
+    };
     format!(
-        "from first attempt to {}, of {} transactions{between}",
+        "from {from} to {}, of {} transactions{between}",
         if summary.log.is_some() { "the commit's being durable" } else { "commit" },
         thousands(summary.latency_samples as f64)
     )
@@ -207,7 +253,14 @@ fn checks(checks: &[Check]) -> String {
         true => check.name.clone(),
         false => format!("{} FAILED: {}", check.name, check.detail),
     };
-    checks.iter().map(one).collect::<Vec<_>>().join(", ")
+    // Of an audit's conditions those that hold are one word: it says the same.
+    let (conditions, others): (Vec<&Check>, Vec<&Check>) =
+        checks.iter().partition(|check| check.passed && check.name.starts_with("condition-"));
+    let mut words: Vec<String> = others.into_iter().map(one).collect();
+    if !conditions.is_empty() {
+        words.push(counted(conditions.len(), "condition"));
+    }
+    words.join(", ")
 }
 
 /// A check with its verdict. `folder` is where it was laid down, if it was.
@@ -509,7 +562,7 @@ pub fn of_sum(sum: &Sum) -> String {
     sum.sentences().iter().map(|sentence| format!("{sentence}\n")).collect()
 }
 
-fn ruled(head: &[&str], numbers: &[usize]) -> Table {
+pub fn ruled(head: &[&str], numbers: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(RULED);
     table.set_content_arrangement(ContentArrangement::Disabled);

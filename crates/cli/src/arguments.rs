@@ -2,7 +2,8 @@
 //! line and an experiment file refuse the same things in the same words.
 
 use crate::commands::{
-    check, compare, crash, doctor, list, log, node, recover, reproduce, run, sweep, validate,
+    check, compare, completions, crash, diff, doctor, list, log, node, recover, reproduce, run, sweep,
+    validate,
 };
 use clap::builder::Str;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -53,6 +54,12 @@ fn options(words: &[OsString]) -> Vec<String> {
 }
 
 impl Typed {
+    /// The same line behind what has started this process.
+    pub fn launched_by(self, launcher: &str) -> Typed {
+        let line = self.line.strip_prefix("trireme").map(|line| format!("{launcher}{line}"));
+        Typed { line: line.unwrap_or(self.line), ..self }
+    }
+
     /// Refuses an option before the workload that is there again behind it. Two on one side are refused by the parser.
     pub fn refuse_repeated(&self) -> Result<(), Failure> {
         let is_repeated = |(position, option): &(usize, &String)| self.options[..*position].contains(option);
@@ -73,6 +80,7 @@ pub fn command() -> Command {
             run::arguments(),
             compare::arguments(),
             sweep::arguments(),
+            diff::arguments(),
             reproduce::arguments(),
             validate::arguments(),
             check::arguments(),
@@ -81,6 +89,7 @@ pub fn command() -> Command {
             log::arguments(),
             node::arguments(),
             list::arguments(),
+            completions::arguments(),
             doctor::arguments(),
         ])
 }

@@ -4,15 +4,13 @@
 //! compiled against the simulated machine ([`crate::simulation`]). A command is a [`Job`], generic over the engine;
 //! [`Machine::run`] picks the compilation.
 
-use crate::nodes;
 use crate::simulation::{self, OnDescription};
+use crate::{nodes, shipped};
 use cluster::{Group, Together};
 use contract::{ChannelName, Durability, Engine, EngineOptions, Instances};
-use harness::failure::words;
 use harness::options::Logging;
 use harness::{BadValue, Failure, Place, RunOptions};
 use machine::simulated::Description;
-use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The engine on the machine at hand.
@@ -43,15 +41,13 @@ pub trait Job {
 impl Machine {
     /// What `--on` says.
     pub fn named(on: Option<&str>) -> Result<Machine, Failure> {
-        let file = match on {
+        let given = match on {
             None | Some("hardware") => return Ok(Machine::Hardware),
-            Some(file) => file,
+            Some(given) => given,
         };
-        let allowed = "hardware, or a machine file such as machines/haswell-ex-4x18.toml";
-        let text = fs::read_to_string(file)
-            .map_err(|error| BadValue::new("on", file, format!("{allowed} ({})", words(&error))))?;
+        let (file, text) = shipped::machine(given)?;
         let description = Description::parse(&text)
-            .map_err(|error| Failure::Input { place: file.to_owned(), what: error.to_string() })?;
+            .map_err(|error| Failure::Input { place: file, what: error.to_string() })?;
         // Few, and needed until the end.
         Ok(Machine::Simulated(Box::leak(Box::new(description))))
     }
@@ -107,7 +103,7 @@ impl Machine {
     /// Refuses a channel that a simulated machine does not have, and instances that are not nodes.
     pub fn admit_instances(self, workers: usize, engine: &EngineOptions) -> Result<(), Failure> {
         let Description { channels, name, .. } = match self {
-            Machine::Hardware => return Ok(()),
+            Machine::Hardware => return nodes::admit_within_process(engine.channel),
             Machine::Cluster(group) => return nodes::admit(group, workers, engine),
             Machine::Simulated(description) => description,
         };
@@ -115,6 +111,7 @@ impl Machine {
             ChannelName::SharedMemory => return Ok(()),
             ChannelName::Unix => channels.unix,
             ChannelName::Tcp => channels.tcp,
+            ChannelName::Mpi => return nodes::admit_within_process(engine.channel),
         };
         match there {
             None if engine.instances != Instances::ONE => Err(Failure::Usage(format!(

@@ -1,6 +1,7 @@
 //! An interrupt of a measurement (SIGINT): the first one ends it once the repetition that runs has ended, and what was measured is kept;
 //! the second one ends the program at once. Commands that keep a journal, such as `sweep`, do without: they are ended by the first.
 
+use crate::nodes;
 use crate::output::say;
 use cluster::Group;
 use harness::failure::INTERRUPTED;
@@ -11,15 +12,14 @@ static IS_ASKED_FOR: AtomicBool = AtomicBool::new(false);
 
 /// Keeps what was measured from here on, if it is interrupted.
 pub fn heed() {
+    if nodes::is_started_for_a_run() {
+        return;
+    }
     let heeded = ctrlc::set_handler(|| {
-        // Who sits at the terminal tells the first node, which tells the others.
-        if Group::get().is_some_and(|group| !group.is_first()) {
-            return;
-        }
         // Relaxed, here and below: a flag that orders nothing.
         if IS_ASKED_FOR.swap(true, Ordering::Relaxed) {
             if let Some(group) = Group::get() {
-                group.end_children();
+                nodes::end_children(group);
             }
             exit(i32::from(INTERRUPTED));
         }
@@ -29,6 +29,13 @@ pub fn heed() {
     });
     if let Err(error) = heeded {
         say(&format!("warning: an interrupt will not keep what was measured: {error}"));
+    }
+}
+
+/// Goes on: who sits at the terminal tells the first node, which tells the others, or ends.
+pub fn ignore() {
+    if let Err(error) = ctrlc::set_handler(|| ()) {
+        say(&format!("warning: an interrupt will end this node by itself: {error}"));
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who else wanted the cores while something was measured, and what to do about it: for `doctor`, `doctor --calibrate`,
 //! `validate`, and a `run` whose repetitions spread.
 
-use crate::commands::doctor::{Advice, judge};
+use crate::advice::{Advice, judge};
 use harness::text::numbers::percent;
 use machine::hardware::load::{self, ForeignLoad, Watch, Withheld};
 use serde::Serialize;

@@ -5,17 +5,21 @@
 
 use crate::arguments::typed;
 use crate::engines::{self, Machine};
+use crate::interrupt;
 use crate::output::say;
 use clap::{Arg, ArgMatches, Command};
-use cluster::{Cluster, Group};
+use cluster::fabric::{Fabric, Meeting};
+use cluster::node::Role;
+use cluster::{Cluster, Group, Secret};
 use contract::{ChannelName, Durability, EngineOptions, Instances};
 use harness::folder::Folder;
 use harness::options::{Logging, Nodes};
 use harness::{BadValue, Failure, RunOptions};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::{env, fs, process};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+use std::{env, fs, process, thread};
 
 /// Who takes part, in words.
 static PLACE: OnceLock<String> = OnceLock::new();
@@ -26,10 +30,17 @@ static OWN_FOLDER: OnceLock<PathBuf> = OnceLock::new();
 /// Whether this process was started to be a node of somebody's run.
 static IS_ATTACHED: AtomicBool = AtomicBool::new(false);
 
-/// From now on this process says nothing, unless it becomes the first node.
+/// Of the first of the processes that a fabric has started: where the others wait, until it is a node or they are not needed.
+static MEETING: Mutex<Option<Meeting>> = Mutex::new(None);
+
+/// How long another one waits for what has started it to end it, if the first has.
+const LAST_BREATH: Duration = Duration::from_secs(2);
+
+/// From now on this process says nothing, and is not interrupted: it ends once its connection to the first node does, and takes with it what it has written.
 pub fn is_attached() {
     // Relaxed, here and below: there is one thread yet.
     IS_ATTACHED.store(true, Ordering::Relaxed);
+    interrupt::ignore();
 }
 
 /// `--cluster`.
@@ -53,10 +64,47 @@ pub fn program() -> Result<String, Failure> {
     Ok(format!("trireme {} (build {:08x})", clap::crate_version!(), crc32fast::hash(&bytes)))
 }
 
+/// Makes this process what it is among those that a fabric has started. `None`: the first; else what it is to do, which is nothing if the first does what needs no others.
+pub fn of_fabric(fabric: &'static dyn Fabric, launcher: &str) -> Result<Option<Vec<String>>, Failure> {
+    if fabric.number() > 0 {
+        is_attached();
+    }
+    let ends = || {
+        forget_own_folder();
+        // What has started this process ends it, and says why the first has ended.
+        thread::sleep(LAST_BREATH);
+    };
+    let role = cluster::node::of_fabric(fabric, &program()?, ends);
+    Ok(match role.map_err(|why| Failure::Usage(format!("{launcher}: {why}")))? {
+        Role::First(meeting) => {
+            *meeting_place() = Some(meeting);
+            None
+        }
+        Role::Node(words) => Some(words),
+        Role::NotWanted => Some(Vec::new()),
+    })
+}
+
+fn meeting_place() -> MutexGuard<'static, Option<Meeting>> {
+    MEETING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Tells the processes that a fabric has started, and that are no nodes yet, that they are not needed; whether there are such.
+pub fn dismiss() -> bool {
+    meeting_place().take().map(Meeting::dismiss).is_some()
+}
+
 /// The group of this process: of a node that was told what to do, or of the first node of what `--cluster` says; `None`: it does not say anything.
 pub fn group(matches: &ArgMatches) -> Result<Option<&'static Group>, Failure> {
     if let Some(group) = Group::get() {
         return Ok(Some(group));
+    }
+    let mut meeting = meeting_place();
+    if let Some(others) = &*meeting {
+        admit_meeting(matches, others)?;
+        let meeting = meeting.take().expect("they wait there");
+        let started = cluster::launch::start_by_fabric(&meeting, &own_words(), engines::cores());
+        return started.map(Some).map_err(of_processes);
     }
     let Some(name) = typed(matches, "cluster") else { return Ok(None) };
     if let Some(on) = typed(matches, "on").filter(|on| *on != "hardware") {
@@ -65,15 +113,62 @@ pub fn group(matches: &ArgMatches) -> Result<Option<&'static Group>, Failure> {
     }
     let failed = |why: String| Failure::Usage(format!("--cluster {name}: {why}"));
     let cluster = Cluster::named(name).map_err(failed)?;
-    // Before any node is started. What is no number, or stands in a file, is looked at later.
-    let workers = typed(matches, "workers").and_then(|workers| workers.parse::<usize>().ok());
-    if let Some(workers) = workers.filter(|workers| *workers > 0 && !workers.is_multiple_of(cluster.nodes()))
-    {
-        return Err(failed(format!("allowed: as many nodes as divide --workers, which are {workers}")));
+    let is_of_this_host = cluster.others.iter().all(Option::is_none);
+    if cluster.tls.is_some() && is_of_this_host && typed(matches, "channel") != Some("tcp") {
+        say(&format!(
+            "warning: --cluster {name}: [tls] encrypts what goes over TCP, and nodes of one host talk over {} unless told otherwise; leave it out, or \
+              use --channel tcp",
+            ChannelName::Unix
+        ));
     }
-    let words: Vec<String> = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let started = cluster::launch::start(&cluster, &program()?, &words, engines::cores());
+    // Before any node is started.
+    admit_workers(matches, cluster.nodes()).map_err(failed)?;
+    let started = cluster::launch::start(&cluster, &program()?, &own_words(), engines::cores());
     started.map(Some).map_err(failed)
+}
+
+/// Refuses what several processes can not do together.
+pub fn admit_command(command: Option<&str>) -> Result<(), Failure> {
+    match command.filter(|command| !cluster::COMMANDS.contains(command)) {
+        None => Ok(()),
+        Some(command) => Err(Failure::Usage(format!(
+            "{command}: allowed with several processes: {}; the others of trireme, in one",
+            cluster::COMMANDS.join(", ")
+        ))),
+    }
+}
+
+fn of_processes(why: String) -> Failure {
+    Failure::Usage(format!("the processes: {why}"))
+}
+
+/// Refuses what does not go with processes that a fabric has started, before they are nodes.
+fn admit_meeting(matches: &ArgMatches, meeting: &Meeting) -> Result<(), Failure> {
+    if meeting.nodes() < 2 {
+        return Err(of_processes("there is one; allowed: 2 or more".to_owned()));
+    }
+    if let Some(cluster) = typed(matches, "cluster") {
+        let allowed = "none: what has started the processes says which there are";
+        return Err(BadValue::new("cluster", cluster, allowed).into());
+    }
+    if let Some(on) = typed(matches, "on").filter(|on| *on != "hardware") {
+        let allowed = "hardware with several processes";
+        return Err(BadValue::new("on", on, allowed).into());
+    }
+    admit_workers(matches, meeting.nodes()).map_err(of_processes)
+}
+
+/// What is no number, or stands in a file, is looked at later.
+fn admit_workers(matches: &ArgMatches, nodes: usize) -> Result<(), String> {
+    let workers = typed(matches, "workers").and_then(|workers| workers.parse::<usize>().ok());
+    match workers.filter(|workers| *workers > 0 && !workers.is_multiple_of(nodes)) {
+        Some(workers) => Err(format!("allowed: as many nodes as divide --workers, which are {workers}")),
+        None => Ok(()),
+    }
+}
+
+fn own_words() -> Vec<String> {
+    env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// Where nodes of this group are, in words.
@@ -87,7 +182,11 @@ pub fn place(group: &Group) -> &'static str {
 /// The options' defaults for it.
 pub fn given(group: &Group, mut defaults: RunOptions) -> RunOptions {
     defaults.engine.instances = Instances::of(group.nodes());
-    defaults.engine.channel = if group.is_one_host() { ChannelName::Unix } else { ChannelName::Tcp };
+    defaults.engine.channel = match (group.has_fabric(), group.is_one_host()) {
+        (true, _) => ChannelName::Mpi,
+        (false, true) => ChannelName::Unix,
+        (false, false) => ChannelName::Tcp,
+    };
     defaults
 }
 
@@ -108,11 +207,20 @@ pub fn admit(group: &Group, workers: usize, engine: &EngineOptions) -> Result<()
         let allowed = "off with --cluster, each of whose nodes would count by itself";
         return Err(BadValue::new("global-ids", "on", allowed).into());
     }
-    admit_channel(engine.channel, group.is_one_host())
+    admit_channel(engine.channel, group.is_one_host(), group.has_fabric())
 }
 
-fn admit_channel(channel: ChannelName, is_one_host: bool) -> Result<(), Failure> {
+/// Refuses MPI where instances are not processes.
+pub fn admit_within_process(channel: ChannelName) -> Result<(), Failure> {
+    admit_channel(channel, true, false)
+}
+
+fn admit_channel(channel: ChannelName, is_one_host: bool, has_fabric: bool) -> Result<(), Failure> {
     match channel {
+        ChannelName::Mpi if !has_fabric => {
+            let allowed = "another channel here; MPI with mpirun --bind-to none -n N trireme-mpi, whose crate is crates/mpi, and the same words";
+            Err(BadValue::new("channel", channel, allowed).into())
+        }
         ChannelName::SharedMemory | ChannelName::Unix if !is_one_host => {
             let allowed =
                 "tcp with nodes on several hosts, which share neither memory nor Unix domain sockets";
@@ -170,9 +278,14 @@ pub fn has_one_clock(group: &Group) -> bool {
     group.is_one_host() && machine::hardware::clock::agrees()
 }
 
+/// Whether this process was started to be a node of somebody's run.
+pub fn is_started_for_a_run() -> bool {
+    IS_ATTACHED.load(Ordering::Relaxed)
+}
+
 /// Whether this process says what comes of the command.
 pub fn speaks() -> bool {
-    !IS_ATTACHED.load(Ordering::Relaxed) && Group::get().is_none_or(Group::is_first)
+    !is_started_for_a_run() && Group::get().is_none_or(Group::is_first)
 }
 
 /// The folder of the results: `made`, or of a node that says nothing one that goes with it.
@@ -180,7 +293,7 @@ pub fn folder(made: impl FnOnce() -> Result<Folder, Failure>) -> Result<Folder, 
     if speaks() {
         return made();
     }
-    let folder = Folder::create_new(&env::temp_dir().join(format!("trireme-node-{}", process::id())))?;
+    let folder = Folder::create_new(&folder_of(process::id()))?;
     OWN_FOLDER.get_or_init(|| folder.path().to_owned());
     Ok(folder)
 }
@@ -202,6 +315,25 @@ pub fn folder_to_go_on(
     Ok(folder)
 }
 
+/// Of a node that says nothing, by its process.
+fn folder_of(process: u32) -> PathBuf {
+    env::temp_dir().join(format!("trireme-node-{process}"))
+}
+
+/// Ends the nodes that were started here, at once; nothing is left of them.
+pub fn end_children(group: &Group) {
+    group.end_children();
+    forget_folders_of_children(group);
+}
+
+/// Removes what they had no time to, which have ended.
+fn forget_folders_of_children(group: &Group) {
+    for process in group.children() {
+        // Most have none.
+        let _ = fs::remove_dir_all(folder_of(process));
+    }
+}
+
 /// Removes what a node that says nothing has written.
 pub fn forget_own_folder() {
     if let Some(folder) = OWN_FOLDER.get() {
@@ -215,9 +347,9 @@ pub fn lost(lost: contract::Lost) -> Failure {
     Failure::Run(contract::RunError::Lost(lost))
 }
 
-/// The command is over: waits for the other nodes to be there, too.
-pub fn leave<T>(done: Result<T, Failure>) -> Result<T, Failure> {
-    let Some(group) = Group::get() else { return done };
+/// The command is over: waits for the other nodes to be there, too; whether they were, or were not needed.
+pub fn leave<T>(done: Result<T, Failure>) -> (Result<T, Failure>, bool) {
+    let Some(group) = Group::get() else { return (done, dismiss()) };
     if !group.is_first() {
         forget_own_folder();
         if let Err(failure) = &done {
@@ -227,10 +359,15 @@ pub fn leave<T>(done: Result<T, Failure>) -> Result<T, Failure> {
     }
     // Who has dropped out in the meantime was not needed any more.
     let together = done.is_ok() && group.exchange("the end", Vec::new()).is_ok();
-    if group.is_first() {
-        group.await_others(together);
+    match group.is_first() {
+        true => {
+            group.await_others(together);
+            forget_folders_of_children(group);
+        }
+        false if together => group.leave(),
+        false => {}
     }
-    done
+    (done, together)
 }
 
 /// Says something that goes to the log of a node that waits for runs.
@@ -239,7 +376,7 @@ pub fn log(what: &str) {
 }
 
 /// A secret's file.
-pub fn secret(path: &str) -> Result<Vec<u8>, Failure> {
+pub fn secret(path: &str) -> Result<Secret, Failure> {
     cluster::file::read_secret(Path::new(path)).map_err(Failure::Usage)
 }
 
@@ -250,12 +387,16 @@ mod tests {
     #[test]
     fn hosts_share_neither_memory_nor_sockets() {
         for &channel in ChannelName::ALL {
-            admit_channel(channel, true).expect("within a host all are there");
-            let refused = admit_channel(channel, false).err().map(|failure| failure.to_string());
-            assert_eq!(refused.is_none(), channel == ChannelName::Tcp, "{refused:?}");
+            admit_channel(channel, true, true).expect("within a host all are there");
+            let refused = admit_channel(channel, false, true).err().map(|failure| failure.to_string());
+            let reaches = matches!(channel, ChannelName::Tcp | ChannelName::Mpi);
+            assert_eq!(refused.is_none(), reaches, "{refused:?}");
             assert!(
                 refused.is_none_or(|words| words.contains(channel.name()) && words.contains("allowed: tcp"))
             );
+            let refused = admit_within_process(channel).err().map(|failure| failure.to_string());
+            assert_eq!(refused.is_some(), channel == ChannelName::Mpi, "{refused:?}");
+            assert!(refused.is_none_or(|words| words.contains("mpirun")));
         }
     }
 }

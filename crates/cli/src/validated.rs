@@ -2,7 +2,8 @@
 //! `validate` wrote, as long as the model is the one that was validated.
 
 use crate::engines::Machine;
-use crate::model;
+use crate::{model, shipped};
+use harness::failure::words;
 use harness::results::Surroundings;
 use harness::validation::ModelErrors;
 use std::path::Path;
@@ -18,7 +19,8 @@ pub fn beside(surroundings: Surroundings, mut machines: impl Iterator<Item = Mac
 /// The error; or why nobody knows it.
 fn of_this_model() -> Result<ModelErrors, String> {
     let file = Path::new(ModelErrors::COMMITTED);
-    let errors = ModelErrors::read(file).map_err(|failure| failure.to_string())?;
+    let text = shipped::text_of(file).map_err(|error| format!("{}: {}", file.display(), words(&error)))?;
+    let errors = ModelErrors::parse(&text).map_err(|what| format!("{}: {what}", file.display()))?;
     admit(errors, &model::fingerprint())
 }
 

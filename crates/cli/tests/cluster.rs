@@ -5,8 +5,9 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -99,7 +100,8 @@ fn what_does_not_fit_is_refused_in_words() {
         ("--cluster 1 --workers 2", "allowed: 2 to 256 nodes"),
         ("--cluster 0 --workers 2", "allowed: 2 to 256 nodes"),
         ("--cluster nobody.toml --workers 2", "a number of processes, or a cluster file"),
-        ("--cluster 2 --channel pigeons --workers 2", "allowed: shared-memory, unix, tcp"),
+        ("--cluster 2 --channel pigeons --workers 2", "allowed: shared-memory, unix, tcp, mpi"),
+        ("--cluster 2 --channel mpi --workers 2", "mpirun --bind-to none -n N trireme-mpi"),
         ("--cluster 2 --instances 4 --workers 4", "allowed: 2 with --cluster"),
         ("--cluster 2 --workers 3", "allowed: as many nodes as divide --workers, which are 3"),
         ("--cluster 99999 --workers 2", "allowed: 2 to 256 nodes"),
@@ -192,6 +194,66 @@ fn nodes_that_wait_serve_run_after_run_for_those_who_know_the_secret() {
     assert!(told.is_empty(), "a stranger is told nothing");
 
     assert_eq!(self::told(&check(&right))["passed"], true, "whoever came in between");
+}
+
+/// Local addresses of a process' connections over TCP.
+fn addresses(process: u32) -> BTreeSet<Ipv4Addr> {
+    let files = fs::read_dir(format!("/proc/{process}/fd")).expect("a process that runs").flatten();
+    let sockets: BTreeSet<String> = files
+        .filter_map(|file| fs::read_link(file.path()).ok())
+        .filter_map(|file| Some(file.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.to_owned()))
+        .collect();
+    let all = fs::read_to_string(format!("/proc/{process}/net/tcp")).expect("connections");
+    all.lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|words| sockets.contains(words[9]))
+        .map(|words| {
+            Ipv4Addr::from_bits(u32::from_str_radix(&words[1][..8], 16).expect("an address").swap_bytes())
+        })
+        .collect()
+}
+
+/// The first node, one that it starts, and one that waits where nobody reaches a loopback: as if it were on another host. Where this host has no address but those, the loopback's second.
+#[test]
+fn a_node_of_the_first_ones_host_is_reached_from_others() {
+    let away = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
+        // Nothing is sent.
+        socket.connect("192.0.2.1:9")?;
+        socket.local_addr()
+    });
+    let away = away.map_or(IpAddr::from([127, 0, 0, 2]), |address| address.ip());
+    let folder = TempDir::new().expect("a folder");
+    let secret = folder.path().join("secret");
+    fs::write(&secret, "sixteen bytes, or more").expect("a file");
+    let node = Waiting::at(&format!("{away}:0"), &secret, "");
+    let file = folder.path().join("cluster.toml");
+    let text = format!("secret = \"secret\"\n[[node]]\n[[node]]\n[[node]]\naddress = \"{}\"\n", node.address);
+    fs::write(&file, text).expect("a file");
+    let line = |transactions: u64| {
+        format!(
+            "check micro --records 100 --protocol silo --workers 3 --channel tcp --transactions {transactions} --cluster {}",
+            file.display()
+        )
+    };
+    assert_eq!(told(&line(300))["passed"], true);
+
+    let mut run = trireme(&line(50_000_000)).stdout(Stdio::null()).spawn().expect("the binary starts");
+    let child = await_one_child(run.id());
+    let began = Instant::now();
+    let (first, child) = loop {
+        let (first, child) = (addresses(run.id()), addresses(child));
+        if !child.is_empty() || began.elapsed() > Duration::from_secs(60) {
+            break (first, child);
+        }
+        thread::sleep(Duration::from_millis(5));
+    };
+    run.kill().expect("it runs");
+    run.wait().expect("a child");
+    assert!(!child.is_empty() && child == first, "{child:?}, and the first node {first:?}");
+    if !away.is_loopback() {
+        assert!(first.iter().all(|address| IpAddr::from(*address) == away), "{first:?}");
+    }
 }
 
 /// What an authority signs for nodes of this host: `NAME.pem`, `NAME.key`, and its own certificate in `NAME-ca.pem`.
@@ -411,6 +473,20 @@ fn segments(process: u32) -> BTreeSet<String> {
     maps.lines().filter(|line| line.contains("/memfd:trireme")).filter_map(number).collect()
 }
 
+/// Processes that have one of these segments, mapped or open.
+fn who_has(these: &BTreeSet<String>) -> BTreeSet<u32> {
+    let processes = fs::read_dir("/proc").expect("the system's processes").flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let has_open = |process: u32| {
+        let files = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+        files
+            .filter(|file| fs::read_link(file.path()).is_ok_and(|to| to.starts_with("/memfd:trireme")))
+            .filter_map(|file| fs::metadata(file.path()).ok())
+            .any(|file| these.contains(&file.ino().to_string()))
+    };
+    numbers.filter(|process| !segments(*process).is_disjoint(these) || has_open(*process)).collect()
+}
+
 /// Nobody has to tidy up behind a node that was killed: a segment lives as long as a process has it, and its socket has no name any more.
 #[test]
 fn nothing_of_shared_memory_is_left_behind() {
@@ -427,12 +503,14 @@ fn nothing_of_shared_memory_is_left_behind() {
     assert_eq!(shared.len(), 1, "between two workers there is one");
     thread::sleep(Duration::from_millis(300));
     let processes = [run.id(), nodes[0]];
+    assert_eq!(who_has(&shared), BTreeSet::from(processes));
     signal(nodes[0], "-KILL");
     let killed = Instant::now();
     ends_with_words(run, Duration::from_secs(10), "instance 1 has dropped out: its process has ended");
     assert!(killed.elapsed() < Duration::from_secs(5), "nobody waits for it");
     all_are_gone(&nodes);
-    assert!(processes.iter().all(|process| segments(*process).is_empty()));
+    let has = who_has(&shared);
+    assert!(has.is_empty(), "{has:?} have it still");
     let left = fs::read_dir(std::env::temp_dir()).expect("a folder").flatten().filter(|file| {
         let name = file.file_name().to_string_lossy().into_owned();
         processes.iter().any(|process| name.contains(&format!("trireme-{process}-")))
@@ -451,6 +529,44 @@ fn a_node_that_is_stopped_is_not_waited_for() {
     for (run, nodes) in stopped {
         ends_with_words(run, Duration::from_secs(30), "nothing was heard from it for 10 s");
         all_are_gone(&nodes);
+    }
+}
+
+/// What nodes of this host that say nothing have written.
+fn folders_of(nodes: &[u32]) -> Vec<PathBuf> {
+    let folder = |node: &u32| std::env::temp_dir().join(format!("trireme-node-{node}"));
+    nodes.iter().map(folder).filter(|folder| folder.exists()).collect()
+}
+
+/// Whoever sits at the terminal interrupts all of its processes.
+#[test]
+fn nothing_is_left_behind_by_an_interrupt() {
+    let folder = TempDir::new().expect("a folder");
+    let out = folder.path().join("out");
+    for (line, interrupts) in [
+        ("check micro --protocol silo --workers 2 --transactions 50000000".to_owned(), 1),
+        (format!("run micro --protocol silo --workers 2 --duration 60s --out {}", out.display()), 2),
+    ] {
+        let mut run = trireme(&format!("{line} --cluster 2"));
+        let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary starts");
+        let node = await_one_child(run.id());
+        await_workers(&[run.id(), node]);
+        if interrupts == 2 {
+            assert!(!folders_of(&[node]).is_empty(), "{line}: nothing is written yet");
+        }
+        for _ in 0..interrupts {
+            signal(node, "-INT");
+            thread::sleep(Duration::from_millis(50));
+            signal(run.id(), "-INT");
+            thread::sleep(Duration::from_millis(200));
+        }
+        let began = Instant::now();
+        while run.try_wait().expect("a child").is_none() {
+            assert!(began.elapsed() < Duration::from_secs(10), "{line}: it goes on");
+            thread::sleep(Duration::from_millis(5));
+        }
+        all_are_gone(&[node]);
+        assert_eq!(folders_of(&[node]), Vec::<PathBuf>::new(), "{line}");
     }
 }
 
@@ -508,7 +624,7 @@ fn what_was_acknowledged_survives_kills_at_all_instances() {
         assert!(epoch >= acknowledged, "{acknowledged} was acknowledged, and {epoch} recovered");
         assert!(recovered["transactions"].as_u64() > Some(20), "{recovered:#}");
         let checks = recovered["checks"].as_array().expect("checks");
-        assert!(checks.len() == 2 && checks.iter().all(|check| check["passed"] == true), "{recovered:#}");
+        assert!(checks.len() == 14 && checks.iter().all(|check| check["passed"] == true), "{recovered:#}");
 
         let alone = output(&format!("recover {log}/instance-0"));
         assert!(words(&alone).contains("allowed: --cluster 2"), "{}", words(&alone));

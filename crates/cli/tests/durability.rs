@@ -35,7 +35,7 @@ fn tpcc<'a>(system: (&'a str, &'a str), more: &[&'a str]) -> Vec<&'a str> {
 
 fn checks_passed(recovered: &Value) -> bool {
     let checks = recovered["checks"].as_array().expect("a list");
-    checks.len() == 2 && checks.iter().all(|check| check["passed"] == true)
+    checks.len() >= 2 && checks.iter().all(|check| check["passed"] == true)
 }
 
 #[test]
@@ -170,7 +170,15 @@ fn a_corrupt_checkpoint_is_refused_by_file_and_byte_and_cannot_be_salvaged() {
     assert!(inspected.out.contains(&format!("log/{name}, byte ")), "{}", inspected.out);
 }
 
-/// Kills a run some time after its log's manifest says `until`, and says what is recovered of it, which is consistent.
+/// Whether more has been written of a log than a file's head: its files are zeroed ahead of that.
+fn has_entries(log: &Path) -> bool {
+    let written = |name: &String| {
+        fs::read(log.join(name)).is_ok_and(|bytes| bytes.iter().skip(4096).any(|byte| *byte != 0))
+    };
+    files_of(log, "log-").iter().any(written)
+}
+
+/// Kills a run some time after its log's manifest says `until` and something was logged, and says what is recovered of it, which is consistent.
 fn kill_and_recover(folder: &Path, arguments: &[&str], until: &str, kill: usize) -> Value {
     let mut child = trireme(folder)
         .args(arguments)
@@ -180,7 +188,7 @@ fn kill_and_recover(folder: &Path, arguments: &[&str], until: &str, kill: usize)
         .expect("the binary runs");
     let has_begun =
         || fs::read_to_string(folder.join("log/MANIFEST")).is_ok_and(|manifest| manifest.contains(until));
-    while !has_begun() {
+    while !(has_begun() && has_entries(&folder.join("log"))) {
         let told = || fs::read_to_string(folder.join("told")).expect("text");
         let has_ended = child.try_wait().expect("it can be asked").is_some();
         assert!(!has_ended, "{arguments:?} has ended: {}", told());
@@ -299,6 +307,12 @@ fn crash_deployed(protocol: &str, more: &[&str]) -> common::Ran {
     run(&folder, &[&of[..], more].concat())
 }
 
+/// Whether something was found, by what was recovered and not by a panic of ours.
+fn is_judged(ran: &common::Ran) -> bool {
+    let find = &ran.json()["find"];
+    find.is_object() && find["point"] != "a panic"
+}
+
 #[test]
 fn crashes_of_deployments_leave_no_transaction_in_part() {
     for protocol in ["no-wait", "silo"] {
@@ -316,7 +330,7 @@ fn branches_that_are_logged_in_epochs_of_their_own_are_found() {
     for protocol in ["no-wait", "silo"] {
         let ran = crash_deployed(protocol, &["--runs", "200", "--canary", "branch-epochs"]);
         assert_eq!(ran.code, Some(1), "{protocol}: {}", ran.out);
-        assert!(ran.json()["find"].is_object(), "{protocol}: {}", ran.out);
+        assert!(is_judged(&ran), "{protocol}: {}", ran.out);
     }
 }
 
@@ -344,8 +358,10 @@ fn steps_of_commit_between_nodes_that_are_left_out_are_found() {
         ["release-before-decision", "decision-before-votes", "local-acknowledgement", "branch-epochs"]
     {
         let of = ["--kill", "node", "--runs", "300", "--canary", canary];
-        let is_found = |protocol| crash_deployed(protocol, &of).json()["find"].is_object();
-        assert!(is_found("silo"), "{canary}");
+        let ran = crash_deployed("silo", &of);
+        // A transaction that commits without a vote meets an assertion of the engine before the judge.
+        let is_found = is_judged(&ran) || canary == "decision-before-votes" && ran.json()["find"].is_object();
+        assert!(ran.code == Some(1) && is_found, "{canary}: {}", ran.out);
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const LINES: &[(&str, &str)] = &[
     (
         "frob",
-        "unknown command 'frob'; allowed: run, compare, sweep, reproduce, validate, check, crash, recover, log, node, list, doctor",
+        "unknown command 'frob'; allowed: run, compare, sweep, diff, reproduce, validate, check, crash, recover, log, node, list, completions, doctor",
     ),
     ("--frob", "unknown option --frob; 'trireme --help' shows the options"),
     ("run", "'trireme run' needs a workload; allowed: micro, ycsb, smallbank, tatp, tpcc"),
@@ -92,7 +92,16 @@ const LINES: &[(&str, &str)] = &[
     ("crash --canary frob", "--canary frob: allowed: publish-before-sync, "),
     (
         "crash --kill node --architecture dora",
-        "there is no such pair; 'trireme list systems' has those that are",
+        "--architecture dora: allowed: shared-everything with no-wait or silo, with --kill node",
+    ),
+    (
+        "crash --channel-faults --protocol occ",
+        "--protocol occ: allowed: shared-everything with no-wait or silo, with --channel-faults",
+    ),
+    ("crash --runs 0", "--runs 0: allowed: a whole number, at least 1"),
+    (
+        "crash --kill node --canary undurable-checkpoint",
+        "--canary undurable-checkpoint: allowed: without --kill node and --channel-faults, for nodes take no checkpoints",
     ),
     (
         "crash --protocol key-value",
@@ -237,9 +246,11 @@ const LINES: &[(&str, &str)] = &[
         "sweep hot.toml",
         "hot.toml:3:7: hot 2 needs another hot-records than 0, its default: allowed: a hot record",
     ),
-    ("reproduce", "no figures in /"),
-    ("reproduce trireme/fig-2a", "no figures in /"),
-    ("reproduce --all", "no figures in /"),
+    ("reproduce", "'trireme reproduce' needs a figure, or --all; allowed: "),
+    (
+        "reproduce trireme/fig-99",
+        "figure trireme/fig-99 is not there; allowed: those that travel inside the program: trireme/defaults, ",
+    ),
     ("compare ycsb --mix A --reads 30", "--reads 30 does not go with --mix A: allowed: "),
     ("compare ycsb --protocol silo", "unknown option --protocol; "),
     (

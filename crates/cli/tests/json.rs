@@ -51,6 +51,9 @@ const FIELDS: &[Field] = &[
     ("aborts", Value::is_object),
     ("user_rollbacks", is_count),
     ("latency_ns", Value::is_object),
+    ("latency_of", |value| value == "service"),
+    ("open_loop", Value::is_null),
+    ("series", |value| value == false),
     ("time_share", Value::is_object),
     ("time_samples", is_count),
     ("messages_per_txn", is_number),
@@ -155,7 +158,7 @@ fn run_prints_one_summary_and_the_folder_holds_the_same() {
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let summary = ran.json();
     assert_summary(&summary);
-    assert_eq!(summary["schema"], "trireme.run/4");
+    assert_eq!(summary["schema"], "trireme.run/5");
     assert_eq!(summary["architecture"], "shared-everything");
     assert_eq!(summary["protocol"], "no-wait");
     assert_eq!(summary["workers"], 2);
@@ -274,7 +277,7 @@ fn compare_prints_every_pair_ranked() {
     };
     let compare = ["compare", "ycsb", "--records", "2000", "--repeat", "2", "--workers", "2"];
     let (folder, comparison) = run_until("json-compare", &compare, all_committed);
-    assert_eq!(comparison["schema"], "trireme.compare/5");
+    assert_eq!(comparison["schema"], "trireme.compare/6");
     let rows = comparison["rows"].as_array().expect("rows");
     let (measured, others): (Vec<&Value>, Vec<&Value>) =
         rows.iter().partition(|row| row["supported"] == true);
@@ -309,7 +312,7 @@ fn check_prints_its_verdict_and_exits_with_it() {
     let ran = run(&folder, &[&["check", "micro", "--protocol", "silo"][..], &contended].concat());
     assert_nothing_wrong(&ran, "micro");
     let passed = ran.json();
-    assert_eq!(passed["schema"], "trireme.check/3");
+    assert_eq!(passed["schema"], "trireme.check/4");
     assert_eq!(passed["passed"], ran.code == Some(0));
     assert_eq!(passed["too_little"].is_null(), ran.code == Some(0));
     assert_eq!(passed["verdict"]["transactions"], passed["commits"]);
@@ -460,5 +463,6 @@ fn list_and_doctor_print_one_object() {
         "{}",
         doctor["load"]
     );
+    assert!(doctor["score"]["points"].as_u64().is_some_and(|points| points <= 100), "{doctor}");
     assert!(doctor["advice"].as_array().is_some_and(|advice| !advice.is_empty()));
 }

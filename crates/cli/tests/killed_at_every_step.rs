@@ -267,6 +267,10 @@ impl Scene {
             let Fared { nodes, suffered } =
                 Engines::fare(&mut stores, selection, clients_of(&numbers), until, &options, &self.fate);
             let held: Vec<u64> = stores.iter().map(|store| ThisEngine::leak_check(store).held).collect();
+            // What who was killed was in the middle of is torn.
+            for (store, _) in stores.into_iter().zip(&nodes).filter(|(_, ran)| ran.is_none()) {
+                std::mem::forget(store);
+            }
             ((nodes, suffered), held)
         });
         let (nodes, suffered) = ran;
@@ -316,7 +320,7 @@ impl Scene {
 }
 
 /// Steps at which somebody is killed, a few apart, until the run ends before.
-fn killed_at_every_step(node: usize, width: u64, check: impl Fn(&Scene, &Came)) -> Vec<Came> {
+fn killed_at_every_step(node: usize, width: u64) -> Vec<Came> {
     let mut all = Vec::new();
     for protocol in PROTOCOLS {
         let (mut step, mut seed) = (1, 0);
@@ -329,7 +333,7 @@ fn killed_at_every_step(node: usize, width: u64, check: impl Fn(&Scene, &Came)) 
             if let Some(cause) = came.cause() {
                 assert_eq!(cause.instance, node, "{scene:?}: {cause}");
             }
-            check(&scene, &came);
+            assert!(!came.lost.is_empty() || came.recovered[0] == ALL, "{scene:?}: nobody has noticed");
             all.push(came);
             seed += 1;
             step += 1 + seed * 7 % 29;
@@ -345,9 +349,7 @@ fn were_in_the_middle(all: &[Came]) -> usize {
 
 #[test]
 fn a_coordinator_that_dies_leaves_no_transaction_in_part() {
-    let all = killed_at_every_step(0, 3, |scene, came| {
-        assert!(!came.lost.is_empty() || came.recovered[0] == ALL, "{scene:?}: nobody has noticed");
-    });
+    let all = killed_at_every_step(0, 3);
     assert!(all.len() > 300 && were_in_the_middle(&all) > 20, "{} kills", all.len());
     let undecided =
         all.iter().filter(|came| came.told.committed.len() > came.recovered[0].count_ones() as usize).count();
@@ -356,13 +358,13 @@ fn a_coordinator_that_dies_leaves_no_transaction_in_part() {
 
 #[test]
 fn a_participant_that_dies_leaves_no_transaction_in_part() {
-    let all = killed_at_every_step(1, 3, |_, _| ());
+    let all = killed_at_every_step(1, 3);
     assert!(all.len() > 300 && were_in_the_middle(&all) > 20, "{} kills", all.len());
 }
 
 #[test]
 fn a_bystander_that_dies_ends_the_run_of_the_others() {
-    let all = killed_at_every_step(2, 2, |_, _| ());
+    let all = killed_at_every_step(2, 2);
     assert!(all.len() > 300 && were_in_the_middle(&all) > 20, "{} kills", all.len());
 }
 
@@ -388,6 +390,7 @@ fn readers_of_what_a_lost_coordinator_had_locked_come_to_their_end() {
 #[test]
 fn a_link_that_is_cut_between_two_that_are_not_the_first_is_noticed_by_both() {
     for protocol in PROTOCOLS {
+        let mut noticed = 0;
         for seed in 0..40 {
             for both_ways in [true, false] {
                 let mut scene = Scene::new(protocol, seed);
@@ -397,6 +400,7 @@ fn a_link_that_is_cut_between_two_that_are_not_the_first_is_noticed_by_both() {
                 }
                 let came = scene.play();
                 if let Some(cause) = came.cause() {
+                    noticed += 1;
                     assert!(cause.instance > 0, "{scene:?}: {cause}");
                     // Where no more was cut off than that nothing more comes, the others had ended, with all they had to do.
                     let had_ended = came.recovered == [ALL; 3];
@@ -406,6 +410,7 @@ fn a_link_that_is_cut_between_two_that_are_not_the_first_is_noticed_by_both() {
                 }
             }
         }
+        assert!(noticed > 20, "{protocol}: {noticed} noticed");
     }
 }
 
@@ -430,7 +435,7 @@ fn a_log_that_fails_at_one_node_ends_the_run_and_loses_nothing_that_was_acknowle
 #[test]
 fn what_channels_lose_double_or_swap_is_noticed_and_what_they_delay_is_waited_for() {
     for protocol in PROTOCOLS {
-        let mut noticed = 0;
+        let mut noticed = [0; 4];
         for seed in 0..120 {
             let mut scene = Scene::new(protocol, seed);
             let one_in = |kind| if seed % 4 == kind { 12 } else { 0 };
@@ -443,12 +448,13 @@ fn what_channels_lose_double_or_swap_is_noticed_and_what_they_delay_is_waited_fo
             };
             let came = scene.play();
             let ended_well = came.lost.is_empty();
-            noticed += usize::from(!ended_well);
+            noticed[seed as usize % 4] += usize::from(!ended_well);
             assert!(came.suffers || ended_well, "{scene:?}: {:?}", came.lost);
             if ended_well {
                 assert_eq!(came.recovered, [ALL; 3], "{scene:?}");
             }
         }
-        assert!(noticed > 40, "{protocol}: {noticed} noticed");
+        let [lost, _, reordered, doubled] = noticed;
+        assert!(lost.min(reordered).min(doubled) > 5, "{protocol}: {noticed:?} noticed");
     }
 }

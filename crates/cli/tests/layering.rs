@@ -16,6 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["cluster", "harness", "workloads", "history", "engine", "engine-simulated", "contract", "machine"],
     ),
     ("cluster", &["engine", "contract", "machine"]),
+    ("mpi", &["cli", "cluster", "engine"]),
     ("versus", &["trireme", "harness"]),
     ("ignite", &["harness", "workloads", "engine", "contract"]),
     ("trireme", &["engine", "contract"]),
@@ -221,10 +222,10 @@ fn dependencies_point_downwards() {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
-/// What is built unless something else is asked for: everything but `versus`, which needs other stores, some of them in C, and `ignite`, which
-/// is of use with Java only.
+/// What is built unless something else is asked for: everything but `versus`, which needs other stores, some of them in C, `ignite`, which
+/// is of use with Java only, and `mpi`, which needs an MPI.
 #[test]
-fn the_default_build_is_all_but_the_comparisons_with_other_stores() {
+fn the_default_build_is_all_that_needs_nothing_else() {
     let metadata = metadata();
     let members = |key: &str| {
         let ids = metadata[key].as_array().expect("members").iter();
@@ -235,7 +236,7 @@ fn the_default_build_is_all_but_the_comparisons_with_other_stores() {
     others.sort_unstable();
     let is_of = |id: &str, name: &str| id.contains(&format!("crates/{name}"));
     assert!(
-        matches!(others.as_slice(), [one, two] if is_of(one, "ignite") && is_of(two, "versus")),
+        matches!(others.as_slice(), [one, two, three] if is_of(one, "ignite") && is_of(two, "mpi") && is_of(three, "versus")),
         "{others:?}"
     );
 }

@@ -2,11 +2,13 @@
 
 use crate::group::PlaceOnHost;
 use crate::handshake::random;
+use crate::secret::Secret;
 use crate::stream::{Stream, Until};
 use contract::telling::{tell, told};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Read, Write};
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// An assignment is not longer.
@@ -25,15 +27,17 @@ pub(crate) struct Assignment {
     /// The command, word by word, without the program's name.
     pub words: Vec<String>,
     /// Of this run's connections between workers.
-    pub secret: Vec<u8>,
+    pub secret: Secret,
     /// The run's name.
     pub run: String,
+    /// Where the first node's host is reached by all nodes, those on it as well.
+    pub first: IpAddr,
     /// Nodes of one host have one clock.
     pub ticks_per_second: f64,
 }
 
 /// Commands that nodes carry out.
-const COMMANDS: [&str; 5] = ["run", "compare", "sweep", "check", "recover"];
+pub const COMMANDS: [&str; 5] = ["run", "compare", "sweep", "check", "recover"];
 
 impl Assignment {
     /// Whether it is one that a node other than the first can have.
@@ -43,6 +47,13 @@ impl Assignment {
             && self.place.rank < self.place.of
             && self.secret.len() == SECRET_BYTES
             && self.words.first().is_some_and(is_known)
+    }
+
+    /// Where the node that is told this over `stream` is reached by all others.
+    pub fn address(&self, stream: &Stream) -> IpAddr {
+        // It is on the first one's host if no address leads there, or the loopback, which leads nobody else there.
+        let own = stream.own_address().filter(|own| !own.is_loopback() || self.first.is_loopback());
+        own.unwrap_or(self.first)
     }
 }
 

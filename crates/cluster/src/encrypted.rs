@@ -46,7 +46,10 @@ impl Records {
     /// Opens records that have come, whole or in pieces.
     fn open(&mut self, mut received: &[u8]) -> io::Result<()> {
         while !received.is_empty() {
-            self.connection.read_tls(&mut received)?;
+            if self.connection.read_tls(&mut received)? == 0 {
+                // It has said that nothing follows: what does is not taken.
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
             let opened = self.connection.process_new_packets();
             opened.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
             self.take_opened()?;
@@ -96,22 +99,35 @@ impl Encrypted {
 
     /// By one thread at a time.
     pub(crate) fn read(&self, into: &mut [u8]) -> io::Result<usize> {
-        let mut received = [0; AT_ONCE];
         loop {
-            {
-                let come = &mut lock(&self.records).come;
-                let taken = come.len().min(into.len());
-                if taken > 0 || into.is_empty() {
-                    into[..taken].copy_from_slice(&come[..taken]);
-                    come.drain(..taken);
-                    return Ok(taken);
-                }
-            }
-            match (&self.socket).read(&mut received)? {
-                0 => return Ok(0),
-                bytes => lock(&self.records).open(&received[..bytes])?,
+            if let Some(read) = self.read_once(into)? {
+                return Ok(read);
             }
         }
+    }
+
+    /// The same, with one read of the socket at most; `None`: what has come is no whole record yet.
+    pub(crate) fn read_once(&self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        if let taken @ Some(_) = self.take(into) {
+            return Ok(taken);
+        }
+        let mut received = [0; AT_ONCE];
+        match (&self.socket).read(&mut received)? {
+            0 => Ok(Some(0)),
+            bytes => {
+                lock(&self.records).open(&received[..bytes])?;
+                Ok(self.take(into))
+            }
+        }
+    }
+
+    /// What has come; `None`: nothing.
+    fn take(&self, into: &mut [u8]) -> Option<usize> {
+        let come = &mut lock(&self.records).come;
+        let taken = come.len().min(into.len());
+        into[..taken].copy_from_slice(&come[..taken]);
+        come.drain(..taken);
+        (taken > 0 || into.is_empty()).then_some(taken)
     }
 
     pub(crate) fn write(&self, bytes: &[u8]) -> io::Result<usize> {
@@ -212,10 +228,11 @@ impl Channel for EncryptedSocket {
 mod tests {
     use super::*;
     use crate::control::{Control, Purpose};
-    use crate::stream::Stream;
+    use crate::stream::{Stream, Until};
     use crate::tls::tests::{Authority, both, credentials, sockets};
     use std::net::Shutdown;
     use std::thread;
+    use std::time::Duration;
 
     fn pair() -> (Stream, Stream) {
         let authority = Authority::new();
@@ -296,7 +313,6 @@ mod tests {
     #[test]
     fn what_is_said_is_not_what_is_carried() {
         use crate::handshake::{End, shake};
-        use std::time::Duration;
         const WORDS: &[u8] = b"what nobody else is to know";
         let authority = Authority::new();
         let own = || credentials(Some(authority.tls()));
@@ -323,6 +339,45 @@ mod tests {
                 assert!(!carried.windows(words.len()).any(|window| window == words));
             }
         }
+    }
+
+    /// Who has said that he is at his end, and goes on, does not keep a thread busy for ever.
+    #[test]
+    fn what_follows_the_end_is_refused() {
+        let (one, other) = pair();
+        let (Stream::Encrypted(one), mut other) = (one, other) else { panic!("encrypted") };
+        let mut made = Vec::new();
+        lock(&one.records).connection.send_close_notify();
+        lock(&one.records).make(b"", &mut made).expect("a record");
+        // More than is taken at a time.
+        made.resize(made.len() + 2 * AT_ONCE, 0x17);
+        (&one.socket).write_all(&made).expect("room");
+        let (sends, ended) = std::sync::mpsc::channel();
+        thread::spawn(move || sends.send(other.read(&mut [0; 100])));
+        let read = ended.recv_timeout(Duration::from_secs(10)).expect("it does not read for ever");
+        assert_eq!(read.map_err(|error| error.kind()), Err(io::ErrorKind::UnexpectedEof));
+    }
+
+    /// A record is as long as it says; who sends it byte by byte is not waited for longer than who sends nothing.
+    #[test]
+    fn who_sends_a_record_in_little_pieces_is_not_waited_for() {
+        let (one, mut other) = pair();
+        let Stream::Encrypted(one) = one else { panic!("encrypted") };
+        let mut made = Vec::new();
+        lock(&one.records).make(&[7; 4000], &mut made).expect("a record");
+        let writes = thread::spawn(move || {
+            for byte in made {
+                if (&one.socket).write_all(&[byte]).is_err() {
+                    return;
+                }
+                thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let read = Until::after(&mut other, Duration::from_millis(100)).read_exact(&mut [0; 100]);
+        let kind = read.map_err(|error| error.kind());
+        // A socket's own patience may end in the last piece's place.
+        assert!(matches!(kind, Err(io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)), "{kind:?}");
+        assert!(!writes.is_finished(), "it is on its way still");
     }
 
     #[test]

@@ -15,6 +15,7 @@
 //! authority = "ca.pem"
 //! ```
 
+use crate::secret::Secret;
 use crate::tls::Files;
 use serde::Deserialize;
 use std::fs;
@@ -28,7 +29,7 @@ pub struct Cluster {
     /// Where the nodes behind the first one are; `None`: the first starts it, on its own host.
     pub others: Vec<Option<SocketAddr>>,
     /// What is read from the secret's file; `None`: there is none.
-    pub secret: Option<Vec<u8>>,
+    pub secret: Option<Secret>,
     /// By what the nodes of this host prove who they are, if those of others are to.
     pub tls: Option<Files>,
 }
@@ -115,10 +116,10 @@ impl Cluster {
 }
 
 /// What is in a secret's file, without the end of its line.
-pub fn read_secret(path: &Path) -> Result<Vec<u8>, String> {
+pub fn read_secret(path: &Path) -> Result<Secret, String> {
     let shown = path.display();
     let secret = fs::read(path).map_err(|error| format!("the secret's file {shown}: {error}"))?;
-    let secret = secret.trim_ascii().to_vec();
+    let secret = Secret::from(secret.trim_ascii());
     match secret.len() {
         LEAST_SECRET_BYTES.. => Ok(secret),
         bytes => {
@@ -160,7 +161,7 @@ mod tests {
             away,
             Ok(Cluster {
                 others: vec![None, address],
-                secret: Some(b"0123456789abcdef".to_vec()),
+                secret: Some(Secret::from(&b"0123456789abcdef"[..])),
                 tls: None
             })
         );

@@ -3,6 +3,7 @@
 //! There is one group of a process, because an [`contract::Engine`] has no value: it is [set](Group::set) before the command begins.
 
 use crate::control::{Control, Purpose, words};
+use crate::fabric::Fabric;
 use crate::mesh::Mesh;
 use contract::telling::{tell, told};
 use contract::{ChannelName, Lost};
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::IpAddr;
 use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -30,6 +32,9 @@ pub struct Group {
     /// Those that were started here, by node.
     children: Mutex<Vec<Option<Child>>>,
     lost: OnceLock<Lost>,
+    /// Whether all have come to the end: whose connection ends now is not lost.
+    is_over: AtomicBool,
+    fabric: Option<&'static dyn Fabric>,
     mesh: Mesh,
 }
 
@@ -51,6 +56,8 @@ pub struct Founding {
     pub address: IpAddr,
     /// What the connections of workers are made with.
     pub credentials: crate::handshake::Credentials,
+    /// What has started the processes, if it was not the first one.
+    pub fabric: Option<&'static dyn Fabric>,
 }
 
 /// Where a node is among those of its host.
@@ -78,12 +85,14 @@ impl Group {
         founding: Founding,
         connect: impl FnOnce() -> io::Result<Vec<Option<Control>>>,
     ) -> io::Result<&'static Group> {
-        let Founding { number, nodes, cores, place, run, children, address, credentials } = founding;
-        let mesh = Mesh::new(number, nodes, address, credentials);
+        let Founding { number, nodes, cores, place, run, children, address, credentials, fabric } = founding;
+        let mesh = Mesh::new(number, nodes, address, credentials, fabric);
         let controls = connect()?;
         let children = Mutex::new(children);
         let lost = OnceLock::new();
-        let group = Group { number, nodes, cores, place, run, controls, children, lost, mesh };
+        let is_over = AtomicBool::new(false);
+        let group =
+            Group { number, nodes, cores, place, run, controls, children, lost, is_over, fabric, mesh };
         Ok(GROUP.get_or_init(|| group))
     }
 
@@ -115,6 +124,11 @@ impl Group {
     /// Cores of the first node's host.
     pub fn cores(&self) -> usize {
         self.cores
+    }
+
+    /// Whether something else than the first node has started the others, over which they can talk ([`crate::fabric`]).
+    pub fn has_fabric(&self) -> bool {
+        self.fabric.is_some()
     }
 
     /// Whether all nodes are on one host, whose clock is theirs.
@@ -228,11 +242,38 @@ impl Group {
         for child in children.iter_mut().flatten() {
             // It may have ended.
             let _ = child.kill();
+            let _ = child.wait();
         }
+    }
+
+    /// All have come to the end: ends the connections of a node that is not the first, which nobody misses.
+    pub fn leave(&self) {
+        self.ends();
+        self.others().for_each(|(_, control)| control.shut_down());
+    }
+
+    /// From now on whose connection ends is not lost.
+    fn ends(&self) {
+        // Relaxed, here and below: it orders nothing.
+        self.is_over.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether all have come to the end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// Their processes.
+    pub fn children(&self) -> Vec<u32> {
+        let children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        children.iter().flatten().map(Child::id).collect()
     }
 
     /// Waits until the other nodes have ended, which they do by themselves if they were `told` to, or have been ended.
     pub fn await_others(&self, told: bool) {
+        if told {
+            self.ends();
+        }
         for (_, control) in self.others() {
             if told {
                 control.await_end(4 * LAST_BREATH);
@@ -255,7 +296,7 @@ impl Group {
 
 /// What a connection to node `instance` heard that nobody waited for.
 pub(crate) fn heard(instance: usize, what: Result<Vec<u8>, io::Error>) {
-    let Some(group) = Group::get() else { return };
+    let Some(group) = Group::get().filter(|group| !group.is_over()) else { return };
     match what {
         Ok(bytes) => {
             let lost = told(&bytes).unwrap_or(Lost::new(instance, "what it said is no message"));

@@ -12,6 +12,7 @@
 //! closes the connection. The bytes behind it are neither secret nor authentic, unless the connection is encrypted ([`crate::tls`]): then this is said over it, and a proof is of a number as well that
 //! only its two ends know. So nobody who has a certificate can stand between two nodes and let each prove the secret to the other.
 
+use crate::secret::Secret;
 use crate::stream::{Stream, Until};
 use crate::tls::{self, Tls};
 use ring::hmac;
@@ -34,7 +35,7 @@ pub struct Credentials {
     /// Version and build of the program: nodes exchange what is in memory.
     pub program: String,
     /// Known to all nodes, and nobody else.
-    pub secret: Vec<u8>,
+    pub secret: Secret,
     /// By what nodes prove who they are over TCP, if that is asked for.
     pub tls: Option<Tls>,
 }
@@ -200,7 +201,7 @@ mod tests {
     use std::thread;
 
     fn credentials(program: &str, secret: &[u8]) -> Credentials {
-        Credentials { program: program.to_owned(), secret: secret.to_vec(), tls: None }
+        Credentials { program: program.to_owned(), secret: secret.into(), tls: None }
     }
 
     fn both(one: Credentials, other: Credentials) -> (Result<(), Refusal>, Result<(), Refusal>) {

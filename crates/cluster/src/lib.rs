@@ -16,6 +16,8 @@
 //! | [`launch`] | starting nodes |
 //! | [`node`] | being one, or waiting for runs |
 //! | `assignment` | what a node is told |
+//! | [`fabric`] | networks that have started the processes themselves, such as MPI |
+//! | [`secret`] | what nodes know and nobody else |
 //! | [`mesh`] | the connections by which workers talk |
 //! | `descriptor` | giving another process a file that is open here |
 //! | [`engine`](mod@engine) | the engine over all of them |
@@ -29,15 +31,19 @@ pub mod control;
 mod descriptor;
 pub mod encrypted;
 pub mod engine;
+pub mod fabric;
 pub mod file;
 pub mod group;
 pub mod handshake;
 pub mod launch;
 pub mod mesh;
 pub mod node;
+pub mod secret;
 pub mod stream;
 pub mod tls;
 
+pub use assignment::COMMANDS;
 pub use engine::Together;
 pub use file::Cluster;
 pub use group::Group;
+pub use secret::Secret;

@@ -3,6 +3,8 @@
 //! They are made when a run first wants them: a node connects to those before it and is connected to by those behind it. Each connection is shaken hands over
 //! ([`crate::handshake`]) with a secret that the first node has drawn for this run; who comes with anything else is hung up on, with a line in the log.
 //!
+//! Where something else has started the nodes, over which they can talk, it makes the connections itself ([`crate::fabric`]).
+//!
 //! Over TCP they are encrypted where that is asked for ([`crate::tls`]).
 //!
 //! *Shared memory.* The connection is a Unix domain socket, over which who has connected gives the other a segment ([`Segment`]). Then nobody says anything over it any more:
@@ -10,6 +12,7 @@
 
 use crate::descriptor;
 use crate::encrypted::EncryptedSocket;
+use crate::fabric::{Fabric, Wire};
 use crate::group::Group;
 use crate::handshake::{Credentials, End, shake};
 use crate::stream::{Stream, Until};
@@ -21,15 +24,18 @@ use machine::hardware::socket::Socket;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fs, process};
 
-/// For a connection to be made: others may be served first.
+/// For all connections of a node to be made, whoever else comes meanwhile.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// For each of them beside that: a host makes them one after the other.
+const PATIENCE_FOR_EACH: Duration = Duration::from_millis(20);
 /// For who has connected to say who he is. Nodes do so at once.
 const PATIENCE_WITH_STRANGERS: Duration = Duration::from_secs(1);
 
@@ -38,6 +44,7 @@ enum Connection {
     SharedMemory(CommonMemory),
     Socket(Socket),
     Encrypted(EncryptedSocket),
+    OfFabric(Box<dyn Wire>),
 }
 
 impl Connection {
@@ -73,6 +80,7 @@ impl Connection {
             Connection::SharedMemory(common) => common.into(),
             Connection::Socket(socket) => socket.again().into(),
             Connection::Encrypted(socket) => Link::Other(Box::new(socket.again())),
+            Connection::OfFabric(wire) => wire.link(),
         }
     }
 
@@ -81,6 +89,7 @@ impl Connection {
             Connection::SharedMemory(common) => common.shut_down(),
             Connection::Socket(socket) => socket.shut_down(),
             Connection::Encrypted(socket) => socket.shut_down(),
+            Connection::OfFabric(wire) => wire.shut_down(),
         }
     }
 }
@@ -94,6 +103,7 @@ pub(crate) struct Mesh {
     nodes: usize,
     address: IpAddr,
     credentials: Credentials,
+    fabric: Option<&'static dyn Fabric>,
     connections: Mutex<BTreeMap<&'static str, Connections>>,
 }
 
@@ -103,15 +113,24 @@ enum Listener {
 }
 
 impl Mesh {
-    pub fn new(number: usize, nodes: usize, address: IpAddr, credentials: Credentials) -> Mesh {
-        Mesh { number, nodes, address, credentials, connections: Mutex::default() }
+    pub fn new(
+        number: usize,
+        nodes: usize,
+        address: IpAddr,
+        credentials: Credentials,
+        fabric: Option<&'static dyn Fabric>,
+    ) -> Mesh {
+        Mesh { number, nodes, address, credentials, fabric, connections: Mutex::default() }
     }
 
     /// Connections of this kind for so many workers. All nodes call this at the same time.
     pub fn part(&self, group: &Group, channel: ChannelName, workers: usize) -> Result<Part, Lost> {
         let there = self.with(|all| all.get(channel.name()).map_or(0, Vec::len));
         if there < workers {
-            let more = self.connect(group, channel, workers - there)?;
+            let more = match channel {
+                ChannelName::Mpi => self.connect_by_fabric(there..workers)?,
+                _ => self.connect(group, channel, workers - there)?,
+            };
             self.with(|all| all.entry(channel.name()).or_default().extend(more));
         }
         let of_rank = |connections: &Vec<Option<Connection>>| {
@@ -133,6 +152,18 @@ impl Mesh {
         });
     }
 
+    /// Of workers of these ranks. Nobody is waited for.
+    fn connect_by_fabric(&self, ranks: Range<usize>) -> Result<Connections, Lost> {
+        let fabric = self.fabric.expect("who has no fabric has been refused its channel");
+        let wire = |rank, node| match node == self.number {
+            true => Ok(None),
+            false => fabric.connect(rank, node).map(|wire| Some(Connection::OfFabric(wire))),
+        };
+        let of_rank = |rank| (0..self.nodes).map(|node| wire(rank, node)).collect();
+        let connections: io::Result<Connections> = ranks.map(of_rank).collect();
+        connections.map_err(|error| Lost::new(self.number, error.to_string()))
+    }
+
     fn connect(&self, group: &Group, channel: ChannelName, workers: usize) -> Result<Connections, Lost> {
         let own = |error: io::Error| Lost::new(self.number, error.to_string());
         let listener = self.listen(channel).map_err(own)?;
@@ -141,7 +172,9 @@ impl Mesh {
         let addresses = group.exchange("where to connect", bytes)?;
         let mut connections: Connections = Vec::new();
         connections.resize_with(workers, || std::iter::repeat_with(|| None).take(self.nodes).collect());
-        let connected = self.connect_all(channel, &listener, &addresses, &mut connections);
+        let each = PATIENCE_FOR_EACH * ((self.nodes - 1) * workers) as u32;
+        let until = Instant::now() + PATIENCE + each;
+        let connected = self.connect_all(channel, &listener, &addresses, &mut connections, until);
         // Who has failed says so, for the others would wait.
         let mut bytes = Vec::new();
         tell(&connected.as_ref().err().map(|error: &io::Error| error.to_string()), &mut bytes);
@@ -160,12 +193,13 @@ impl Mesh {
         listener: &Listener,
         addresses: &[Vec<u8>],
         connections: &mut Connections,
+        until: Instant,
     ) -> io::Result<()> {
         for (node, address) in addresses[..self.number].iter().enumerate() {
             let address: String = told(address).ok_or(io::ErrorKind::InvalidData)?;
             for (rank, connections) in connections.iter_mut().enumerate() {
-                let stream = listener.connect(&address)?;
-                let shaken = shake(stream, End::Connects, &self.credentials, PATIENCE);
+                let stream = listener.connect(&address, left(until)?)?;
+                let shaken = shake(stream, End::Connects, &self.credentials, left(until)?);
                 let mut stream = shaken.map_err(refused)?;
                 let place = [self.number as u32, rank as u32].map(u32::to_le_bytes);
                 stream.write_all(place.as_flattened())?;
@@ -174,7 +208,7 @@ impl Mesh {
         }
         let mut awaited = (self.nodes - 1 - self.number) * connections.len();
         while awaited > 0 {
-            let (stream, from) = listener.accept()?;
+            let (stream, from) = listener.accept(left(until)?)?;
             match self.place_of(stream) {
                 Ok((stream, node, rank)) => {
                     let end = connections.get_mut(rank).and_then(|ends| ends.get_mut(node));
@@ -202,6 +236,12 @@ impl Mesh {
         Ok((stream, node as usize, rank as usize))
     }
 
+    /// Where others are told to connect over TCP.
+    #[cfg(test)]
+    pub fn told(&self) -> io::Result<String> {
+        self.listen(ChannelName::Tcp)?.address()
+    }
+
     fn listen(&self, channel: ChannelName) -> io::Result<Listener> {
         match channel {
             ChannelName::Tcp => TcpListener::bind((self.address, 0)).map(Listener::Tcp),
@@ -212,6 +252,7 @@ impl Mesh {
                 let _ = fs::remove_file(&path);
                 Ok(Listener::Unix(UnixListener::bind(&path)?, path))
             }
+            ChannelName::Mpi => unreachable!("its connections are made by the fabric"),
         }
     }
 }
@@ -225,26 +266,27 @@ impl Listener {
     }
 
     /// To one of the same kind.
-    fn connect(&self, address: &str) -> io::Result<Stream> {
+    fn connect(&self, address: &str, patience: Duration) -> io::Result<Stream> {
         match self {
             Listener::Unix(..) => UnixStream::connect(address).map(Stream::Unix),
             Listener::Tcp(_) => {
                 let address: SocketAddr = address.parse().map_err(|_| io::ErrorKind::InvalidData)?;
-                TcpStream::connect_timeout(&address, PATIENCE).map(Stream::Tcp)
+                TcpStream::connect_timeout(&address, patience).map(Stream::Tcp)
             }
         }
     }
 
-    /// The next that connects, and where it comes from; an error if nobody does for a while.
-    fn accept(&self) -> io::Result<(Stream, String)> {
+    /// The next that connects, and where it comes from; an error if nobody does for so long.
+    fn accept(&self, patience: Duration) -> io::Result<(Stream, String)> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let mut asked = [match self {
             Listener::Unix(listener, _) => PollFd::new(listener, PollFlags::IN),
             Listener::Tcp(listener) => PollFd::new(listener, PollFlags::IN),
         }];
-        let patience = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+        let (seconds, nanoseconds) = (patience.as_secs() as i64, patience.subsec_nanos().into());
+        let patience = Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
         if poll(&mut asked, Some(&patience))? == 0 {
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "not all nodes have connected to it"));
+            return Err(too_late());
         }
         match self {
             Listener::Unix(listener, _) => {
@@ -266,6 +308,16 @@ impl Drop for Listener {
     }
 }
 
+/// How long there is until then.
+fn left(until: Instant) -> io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(too_late()) } else { Ok(left) }
+}
+
+fn too_late() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "not all nodes have connected to it")
+}
+
 fn refused(refusal: crate::handshake::Refusal) -> io::Error {
     io::Error::other(refusal.to_string())
 }
@@ -273,6 +325,7 @@ fn refused(refusal: crate::handshake::Refusal) -> io::Error {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+    use crate::secret::Secret;
     use engine::Channel;
     use std::thread;
 
@@ -326,6 +379,27 @@ mod tests {
         one.shut_down();
         assert_eq!(all_that_comes(&mut here).0, b"");
         assert_eq!(all_that_comes(&mut there).0, b"");
+    }
+
+    /// Strangers who come again and again are no reason to wait longer for who does not come.
+    #[test]
+    fn who_does_not_come_is_not_waited_for_while_others_do() {
+        let credentials = Credentials { program: String::new(), secret: Secret::default(), tls: None };
+        let mesh = Mesh::new(0, 2, std::net::Ipv4Addr::LOCALHOST.into(), credentials, None);
+        let listener = mesh.listen(ChannelName::Tcp).expect("a port");
+        let address = listener.address().expect("an address");
+        let strangers = thread::spawn(move || {
+            for _ in 0..1000 {
+                let Ok(mut stranger) = TcpStream::connect(&address) else { return };
+                let _ = stranger.write_all(b"GET / HTTP/1.1\r\n\r\n");
+                thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let mut connections: Connections = vec![vec![None, None]];
+        let until = Instant::now() + Duration::from_millis(300);
+        let connected = mesh.connect_all(ChannelName::Tcp, &listener, &[], &mut connections, until);
+        assert_eq!(connected.map_err(|error| error.kind()), Err(io::ErrorKind::TimedOut));
+        assert!(!strangers.is_finished(), "they come still");
     }
 
     #[test]

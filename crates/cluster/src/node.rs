@@ -2,6 +2,7 @@
 
 use crate::assignment::{Assignment, host, receive, send};
 use crate::control::Control;
+use crate::fabric::{self, Fabric, Meeting, Met};
 use crate::group::{Founding, Group, heard};
 use crate::handshake::{Credentials, End, shake};
 use crate::launch::attach;
@@ -35,7 +36,7 @@ const KNOWN: &str = "known";
 /// socket. Who has started it is told on standard output whether the other end is known. `ends`: is called before the process ends because the first node has.
 pub fn attached(
     kind: &str,
-    mut credentials: Credentials,
+    credentials: Credentials,
     ends: impl Fn() + Send + 'static,
 ) -> io::Result<(Vec<String>, &'static Group)> {
     let input = io::stdin().as_fd().try_clone_to_owned()?;
@@ -48,22 +49,62 @@ pub fn attached(
     // The one line on standard output: nobody may read it any more.
     let _ = writeln!(io::stdout(), "{}", shaken.as_ref().err().map_or(KNOWN, String::as_str));
     rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
-    let mut stream = shaken.map_err(io::Error::other)?;
+    take_part(shaken.map_err(io::Error::other)?, credentials, None, ends)
+}
+
+/// What a process is to a fabric.
+pub enum Role {
+    /// The first, which starts runs and is where the others connect.
+    First(Meeting),
+    /// Another one, which is a node of the run with these words.
+    Node(Vec<String>),
+    /// Another one, and the first does what needs no others.
+    NotWanted,
+}
+
+/// Makes this process what it is to a fabric, all of whose processes call this at the same time. An error in words.
+pub fn of_fabric(
+    fabric: &'static dyn Fabric,
+    program: &str,
+    ends: impl Fn() + Send + 'static,
+) -> Result<Role, String> {
+    let (stream, credentials) = match fabric::meet(fabric, program)? {
+        Met::First(meeting) => return Ok(Role::First(meeting)),
+        Met::Other(stream, credentials) => (stream, credentials),
+    };
+    // What does not fit the first says.
+    let Ok(stream) = fabric::greet(fabric, stream, &credentials) else { return Ok(Role::NotWanted) };
+    let (words, _) = take_part(stream, credentials, Some(fabric), ends).map_err(|error| error.to_string())?;
+    Ok(Role::Node(words))
+}
+
+/// Becomes the node that the first, at the other end of the stream, says.
+fn take_part(
+    mut stream: Stream,
+    mut credentials: Credentials,
+    fabric: Option<&'static dyn Fabric>,
+    ends: impl Fn() + Send + 'static,
+) -> io::Result<(Vec<String>, &'static Group)> {
     stream.set_patience(Some(PATIENCE))?;
     send(&mut stream, &host())?;
     let assignment: Assignment = receive(&mut stream, PATIENCE_FOR_ALL)?;
     if !assignment.is_possible() {
         return Err(io::Error::other("it is told to do what no node does"));
     }
-    let Assignment { number, nodes, cores, place, words, secret, run, ticks_per_second } = assignment;
+    let address = assignment.address(&stream);
+    let Assignment { number, nodes, cores, place, words, secret, run, first: _, ticks_per_second } =
+        assignment;
     if place.of == nodes {
         clock::share_rate(ticks_per_second);
     }
     credentials.secret = secret;
-    let (address, children) = (stream.own_address(), Vec::new());
-    let founding = Founding { number, nodes, cores, place, run, children, address, credentials };
+    let children = Vec::new();
+    let founding = Founding { number, nodes, cores, place, run, children, address, credentials, fabric };
     let hears = move |what: io::Result<Vec<u8>>| {
         if what.is_err() {
+            if Group::get().is_some_and(Group::is_over) {
+                return;
+            }
             // Whatever it was: nobody waits for this node any more.
             ends();
             std::process::exit(1);

@@ -4,7 +4,7 @@ use crate::control::{BEAT, SILENCE};
 use crate::encrypted::Encrypted;
 use rustix::net::sockopt;
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Shutdown, TcpStream};
+use std::net::{IpAddr, Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -64,10 +64,9 @@ impl Stream {
         }
     }
 
-    /// The address of this host by which the other end reaches it.
-    pub fn own_address(&self) -> IpAddr {
-        let own = self.tcp().and_then(|stream| stream.local_addr().ok());
-        own.map_or(Ipv4Addr::LOCALHOST.into(), |own| own.ip())
+    /// The address of this host by which the other end reaches it; none within a host.
+    pub fn own_address(&self) -> Option<IpAddr> {
+        Some(self.tcp()?.local_addr().ok()?.ip())
     }
 
     /// A number that both ends know, and nobody else; none of a connection that is not encrypted.
@@ -75,6 +74,14 @@ impl Stream {
         match self {
             Stream::Encrypted(stream) => stream.binding().map(Vec::from),
             Stream::Unix(_) | Stream::Tcp(_) => Ok(Vec::new()),
+        }
+    }
+
+    /// Reads from the system once at most; `None`: what has come says nothing yet.
+    fn read_once(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        match self {
+            Stream::Encrypted(stream) => stream.read_once(into),
+            Stream::Unix(_) | Stream::Tcp(_) => self.read(into).map(Some),
         }
     }
 
@@ -129,11 +136,14 @@ impl<'s> Until<'s> {
 
 impl Read for Until<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self.moment.saturating_duration_since(Instant::now()) {
-            Duration::ZERO => Err(io::ErrorKind::TimedOut.into()),
-            left => {
-                self.stream.set_patience(Some(left))?;
-                self.stream.read(into)
+        loop {
+            let left = self.moment.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            self.stream.set_patience(Some(left))?;
+            if let Some(read) = self.stream.read_once(into)? {
+                return Ok(read);
             }
         }
     }

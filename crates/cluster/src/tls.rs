@@ -1,7 +1,7 @@
 //! TLS: what both ends of a connection prove who they are by, where that is asked for.
 //!
-//! Every node has a certificate, which an authority of the cluster's has signed, the key that goes with it, and the authority's own certificate, by which it knows the others. Both
-//! ends show theirs (*mutual* TLS, version 1.3); who is connected to must be named in his by the address at which he was found. What nodes then say is encrypted
+//! Every node has three files: a certificate that the cluster's authority has signed, the certificate's key, and the authority's own certificate, by which it knows the others. Both
+//! ends show their certificates (*mutual* TLS, version 1.3). That of the end that was connected to must name the address at which it was found. What nodes then say is encrypted
 //! ([`crate::encrypted`]). The secret is asked for all the same, and proved over this very connection ([`crate::handshake`]).
 
 use crate::encrypted::{Encrypted, Records};
@@ -227,7 +227,7 @@ pub(crate) mod tests {
     }
 
     pub(crate) fn credentials(tls: Option<Tls>) -> Credentials {
-        Credentials { program: "one".to_owned(), secret: b"secret".to_vec(), tls }
+        Credentials { program: "one".to_owned(), secret: b"secret"[..].into(), tls }
     }
 
     pub(crate) fn sockets() -> (TcpStream, TcpStream) {
@@ -347,7 +347,7 @@ pub(crate) mod tests {
     fn the_secret_is_asked_for_all_the_same() {
         let authority = Authority::new();
         let own = || credentials(Some(authority.tls()));
-        let wrong = Credentials { secret: b"another".to_vec(), ..own() };
+        let wrong = Credentials { secret: b"another"[..].into(), ..own() };
         let (one, other) = both(own(), wrong);
         assert!(matches!((one, other), (Err(Refusal::Secret), Err(Refusal::Secret))));
     }

@@ -12,6 +12,7 @@ use crate::names::{
     ArchitectureName, BindingName, CanaryName, ChannelName, LatchName, PairName, PartitionLatchName,
     PrefetchName, ProtocolName, TimestampsName,
 };
+use crate::open_loop::OpenLoop;
 use crate::table::{Key, PartitionId, TableDescription};
 use crate::workload::{Client, Seat, Workload};
 use serde::{Deserialize, Serialize};
@@ -409,6 +410,10 @@ pub struct EngineOptions {
     /// Draw every commit's id, asked for or not, from one counter that all share (*silo* 5.2: *GlobalTID*); not by default. Those of
     /// TICTOC are not drawn, nor those of TIMESTAMP, MVCC, HEKATON and CICADA, whose timestamps they are.
     pub global_ids: bool,
+    /// When transactions arrive; `None`, the default: a closed loop, in which the next one is drawn when one has ended, as in the papers.
+    pub open_loop: Option<OpenLoop>,
+    /// Count by slices, too ([`Series`](crate::Series)). Not by default: it takes a line or two for each transaction.
+    pub series: bool,
     /// One transaction in so many is timed class by class; 0 for none, 64 by default.
     pub sample_one_in: u32,
     /// Asymmetric delegation: workers that own partitions and host no transactions.
@@ -549,6 +554,8 @@ impl Default for EngineOptions {
             epoch_interval: Duration::from_millis(40),
             commit_ids: false,
             global_ids: false,
+            open_loop: None,
+            series: false,
             sample_one_in: 64,
             servers: 1,
             cc_threads: 1,

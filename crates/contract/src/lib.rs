@@ -25,6 +25,7 @@ pub mod in_flight;
 pub mod instances;
 pub mod measurement;
 pub mod names;
+pub mod open_loop;
 pub mod plan;
 pub mod procedure;
 pub mod scan;
@@ -46,11 +47,14 @@ pub use erased::{Erased, ErasedClient, erased};
 pub use header::Header;
 pub use in_flight::InFlight;
 pub use instances::{Instances, Site};
-pub use measurement::{Effort, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare};
-pub use names::{
-    ArchitectureName, BindingName, CanaryName, ChannelName, LatchName, PairName, PartitionLatchName,
-    PrefetchName, ProtocolName, TimestampsName, UnknownName,
+pub use measurement::{
+    Arrived, Effort, KindCounts, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare,
 };
+pub use names::{
+    ArchitectureName, ArrivalsName, BindingName, CanaryName, ChannelName, LatchName, PairName,
+    PartitionLatchName, PrefetchName, ProtocolName, TimestampsName, UnknownName,
+};
+pub use open_loop::{OpenLoop, Series, Slice, SliceHistogram};
 pub use plan::{Access, Plan, PlannedKey, PlannedRange};
 pub use procedure::{Outcome, Procedure};
 pub use scan::{Direction, Scan};

@@ -1,12 +1,14 @@
 //! What a run measured.
 
+use crate::open_loop::{self, OpenLoop, Series, SliceHistogram};
 use crate::transaction::AbortReason;
 use serde::{Deserialize, Serialize};
 use std::ops::AddAssign;
 use std::time::Duration;
 
-/// Latencies in nanoseconds: from the beginning of a transaction's first attempt to its commit, with aborted attempts and
-/// back-off. Drawing a transaction, planning it and what it waits for a free slot are outside, under every architecture.
+/// Latencies in nanoseconds. *Service*, of a closed loop: from the beginning of a transaction's first attempt to its commit, with aborted attempts and
+/// back-off. Drawing a transaction, planning it and what it waits for a free slot are outside, under every architecture. *Response*, of an open loop: from its
+/// arrival, all of that included.
 pub type LatencyHistogram = hdrhistogram::Histogram<u64>;
 
 /// Where a transaction's time goes: the six classes of *thousand-cores* section 3.2.
@@ -185,7 +187,7 @@ pub struct Measurement {
     pub commits_by_worker: Vec<u64>,
     /// Workers that host transactions of which none ended in the interval: they waited, or the system did not let them run.
     pub absent_workers: usize,
-    /// Latency of transactions that began in the interval and committed, but for those of the time share: timing them class by
+    /// Latency of transactions that began in the interval, of an open loop: that arrived in it, and committed, but for those of the time share: timing them class by
     /// class takes time itself. Those that were given up are here with the time that they had taken.
     #[serde(with = "recorded")]
     pub latency_ns: LatencyHistogram,
@@ -194,7 +196,7 @@ pub struct Measurement {
     /// The time between the end of a slot's transaction and the beginning of its next: drawing, planning, and waiting for the
     /// worker.
     pub between: Sampled,
-    /// Transactions that began in the interval and were given up when they had not ended long after it.
+    /// Transactions that began in the interval, of an open loop: that arrived in it, and were given up when they had not ended long after it.
     pub unfinished: u64,
     /// Transactions that ran through the whole interval: they count for nothing, and took a slot's time.
     pub outlasting: u64,
@@ -210,6 +212,12 @@ pub struct Measurement {
     pub version_bytes: Option<u64>,
     /// Bytes of the store's records after the run, without indexes and previous versions.
     pub record_bytes: u64,
+    /// By kind of transaction, if there are several ([`Client::kinds`](crate::Client::kinds)).
+    pub kinds: Vec<KindCounts>,
+    /// Of an open loop.
+    pub arrived: Option<Arrived>,
+    /// What happened slice by slice, if that was asked for.
+    pub series: Option<Series>,
 }
 
 impl Measurement {
@@ -236,6 +244,9 @@ impl Measurement {
             effort: Effort::default(),
             version_bytes: None,
             record_bytes: 0,
+            kinds: Vec::new(),
+            arrived: None,
+            series: None,
         }
     }
 
@@ -262,6 +273,9 @@ impl Measurement {
             effort,
             version_bytes,
             record_bytes,
+            kinds,
+            arrived,
+            series,
         } = other;
         self.elapsed = self.elapsed.max(*elapsed);
         self.instances = self.instances.max(*instances);
@@ -285,6 +299,29 @@ impl Measurement {
         self.effort.merge(effort);
         self.version_bytes = self.version_bytes.zip(*version_bytes).map(|(one, other)| one + other);
         self.record_bytes += record_bytes;
+        self.add_kinds(kinds);
+        self.add_open(arrived.clone(), series.clone());
+    }
+
+    /// Adds what another worker counted of each kind.
+    pub fn add_kinds(&mut self, kinds: &[KindCounts]) {
+        if self.kinds.is_empty() {
+            self.kinds = kinds.to_vec();
+            return;
+        }
+        self.kinds.iter_mut().zip(kinds).for_each(|(sum, other)| sum.merge(other));
+    }
+
+    /// Adds what another worker counted of an open loop, and slice by slice.
+    pub fn add_open(&mut self, arrived: Option<Arrived>, series: Option<Series>) {
+        match (&mut self.arrived, arrived) {
+            (Some(sum), Some(other)) => sum.merge(&other),
+            (sum, other) => *sum = sum.take().or(other),
+        }
+        match (&mut self.series, series) {
+            (Some(sum), Some(other)) => sum.merge(&other),
+            (sum, other) => *sum = sum.take().or(other),
+        }
     }
 
     /// The time of all workers that serve, in nanoseconds: of the servers if there are any, or else of all workers.
@@ -334,6 +371,61 @@ impl Measurement {
     pub fn empty_histogram() -> LatencyHistogram {
         LatencyHistogram::new_with_bounds(1, 1_000_000_000_000, 3)
             .expect("1 <= 1 and 2 * 1 <= the upper bound")
+    }
+}
+
+/// What was counted of one kind of transactions, in the interval.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KindCounts {
+    /// The kind's name.
+    pub name: String,
+    /// Transactions committed.
+    pub commits: u64,
+    /// Transactions rolled back by their own will.
+    pub user_rollbacks: u64,
+    /// Attempts that were aborted, of those that ended.
+    pub aborts: u64,
+    /// Latencies of those that committed, to two significant digits.
+    #[serde(with = "crate::open_loop::recorded")]
+    pub latency_ns: SliceHistogram,
+}
+
+impl KindCounts {
+    /// Of a kind of which nothing has ended yet.
+    pub fn nothing(name: &str) -> KindCounts {
+        let latency_ns = open_loop::empty_histogram();
+        KindCounts { name: name.to_owned(), commits: 0, user_rollbacks: 0, aborts: 0, latency_ns }
+    }
+
+    /// Adds another worker's.
+    pub fn merge(&mut self, other: &KindCounts) {
+        self.commits += other.commits;
+        self.user_rollbacks += other.user_rollbacks;
+        self.aborts += other.aborts;
+        self.latency_ns.add(&other.latency_ns).expect("all histograms have the same bounds");
+    }
+}
+
+/// What an open loop tells beside a closed one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Arrived {
+    /// When transactions arrived.
+    pub open_loop: OpenLoop,
+    /// How many arrived in the interval.
+    pub arrived: u64,
+    /// How many had arrived by its end, and had not begun.
+    pub queued: u64,
+    /// What a closed loop calls latency: from the beginning of the first attempt. It leaves out how long transactions waited to begin.
+    #[serde(with = "recorded")]
+    pub service_ns: LatencyHistogram,
+}
+
+impl Arrived {
+    /// Adds another worker's, of the same run.
+    pub fn merge(&mut self, other: &Arrived) {
+        self.arrived += other.arrived;
+        self.queued += other.queued;
+        self.service_ns.add(&other.service_ns).expect("all histograms have the same bounds");
     }
 }
 

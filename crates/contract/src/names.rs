@@ -168,6 +168,13 @@ names! {
 }
 
 names! {
+    /// How transactions of an open loop are spread over time.
+    ArrivalsName, "arrivals":
+    Constant = "constant", "always the same time from one to the next";
+    Poisson = "poisson", "each at a moment of its own: times from one to the next are exponential, and some come close together";
+}
+
+names! {
     /// Whose cache lines are asked for before they are needed, which no system of the papers does.
     PrefetchName, "prefetch":
     Off = "off", "nobody's: a worker waits for each line that it has not";
@@ -181,6 +188,7 @@ names! {
     SharedMemory = "shared-memory", "rings that one worker writes and another reads";
     Unix = "unix", "Unix domain sockets";
     Tcp = "tcp", "TCP connections, of the loopback interface unless nodes are on several hosts";
+    Mpi = "mpi", "MPI, between processes that mpirun has started as trireme-mpi";
 }
 
 names! {

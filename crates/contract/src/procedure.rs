@@ -36,6 +36,12 @@ pub trait Procedure: Send {
         Ok(())
     }
 
+    /// Which of its client's kinds of transactions it is, as a position in [`Client::kinds`](crate::Client::kinds).
+    #[inline]
+    fn kind(&self) -> usize {
+        0
+    }
+
     /// Whether the transaction may read a snapshot of the recent past, if the store has any: a state that the tables had at one time
     /// in the serial order. It then only reads, never waits and never aborts, and is serializable, but not strictly: it may miss what
     /// had committed when it began. Not by default.

@@ -26,10 +26,14 @@ impl Key {
     /// strings; of [`Key::bytes`] the key itself.
     #[inline]
     pub fn prefix_of(bytes: &[u8]) -> Key {
-        let mut first = [0; 8];
-        let len = bytes.len().min(8);
-        first[..len].copy_from_slice(&bytes[..len]);
-        Key(u64::from_be_bytes(first))
+        match bytes.first_chunk() {
+            Some(first) => Key(u64::from_be_bytes(*first)),
+            // Shifted in byte by byte: a copy of unknown length is a call.
+            None => Key(bytes
+                .iter()
+                .fold(0, |key, &byte| key << 8 | u64::from(byte))
+                .unbounded_shl(64 - 8 * bytes.len() as u32)),
+        }
     }
 }
 
@@ -136,6 +140,19 @@ impl Span {
     #[inline]
     pub const fn end(self) -> usize {
         self.offset as usize + self.len as usize
+    }
+
+    /// The shortest one that has all bytes of both, and begins at a multiple of eight: what is aligned in the row is aligned in it.
+    #[inline]
+    pub fn with(self, other: Span) -> Self {
+        let start = self.start().min(other.start()) & !7;
+        Span::new(start, self.end().max(other.end()) - start)
+    }
+
+    /// This part of the bytes of a span that has it.
+    #[inline]
+    pub fn within(self, all: Span) -> std::ops::Range<usize> {
+        self.start() - all.start()..self.end() - all.start()
     }
 
     /// Whether a byte is in both.

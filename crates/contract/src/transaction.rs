@@ -138,6 +138,26 @@ pub trait Transaction {
         change: &mut dyn FnMut(&mut [u8]),
     ) -> Result<Presence, Abort>;
 
+    /// As [`Transaction::update`]; other bytes of the row are shown to `see`, as they are before the change: an operation that finds
+    /// the row once and writes back no more than what may have changed. Which closure runs first is open.
+    ///
+    /// By default an update of all bytes from the first to the last.
+    fn update_seeing(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+        shown: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        let all = span.with(shown);
+        self.update(table, key, all, &mut |bytes| {
+            see(&bytes[shown.within(all)]);
+            change(&mut bytes[span.within(all)]);
+        })
+    }
+
     /// Blind write: replaces the bytes from `offset` on by `bytes`, without reading.
     fn write(&mut self, table: TableId, key: Key, offset: usize, bytes: &[u8]) -> Result<Presence, Abort>;
 

@@ -111,6 +111,11 @@ pub trait Client: Send + 'static {
         Arrival::Ready
     }
 
+    /// The names of the kinds of its transactions, kebab-case, each of which is counted by itself, too; the same of all clients of a run. None by default: it issues one kind.
+    fn kinds(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// The next transaction, once [`Client::arrival`] has said that there is one. Called in the measured loop: it must not
     /// allocate.
     fn next(&mut self) -> Self::Procedure;

@@ -10,7 +10,7 @@ use contract::{
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Schedule, explore, trace_hash};
-use shared::concurrent::bank_run;
+use shared::concurrent::{bank_run, bank_run_ahead};
 use shared::queues::queues_run;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -83,6 +83,26 @@ fn every_pair_keeps_the_sums_under_every_schedule() {
             for schedule in schedules(seed) {
                 let run = explored(Selection::Pair(pair), schedule, seed);
                 run.unwrap_or_else(|broken| panic!("{pair}, {schedule:?}: {broken}"));
+            }
+        }
+    }
+}
+
+/// Who names keys ahead remembers what it has met; it may be deleted, and its key inserted again, before it is locked. So it is with the leaf where a
+/// key was found last.
+#[test]
+fn what_was_met_ahead_is_not_used_when_it_is_stale() {
+    for pair in shared::supported::<ThisEngine>() {
+        for indexing in [Indexing::Hashed, Indexing::Ordered] {
+            for seed in 0..40 {
+                for schedule in schedules(seed) {
+                    let (selection, options) = (Selection::Pair(pair), options(seed));
+                    let size = (WORKERS, seed, TRANSACTIONS);
+                    let run = in_words(schedule, || {
+                        bank_run_ahead::<ThisEngine>(selection, indexing, size, &options)
+                    });
+                    run.unwrap_or_else(|broken| panic!("{pair}, {indexing:?}, {schedule:?}: {broken}"));
+                }
             }
         }
     }

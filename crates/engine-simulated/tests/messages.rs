@@ -16,7 +16,7 @@ const T: TableId = TableId(0);
 /// What each transaction does, from a key on. Keys that follow each other are in different partitions.
 #[derive(Clone, Copy)]
 enum Task {
-    /// Updates three rows.
+    /// Updates three rows, and sees what else is in them.
     Update,
     /// Scans so many.
     Scan { rows: usize },
@@ -38,7 +38,9 @@ impl Procedure for Touch {
             Task::Update => {
                 for n in 0..3 {
                     let key = Key((self.first + n) % ROWS);
-                    let _ = txn.update(T, key, Span::whole(8), &mut |bytes| bytes[0] ^= 1)?;
+                    let change = &mut |bytes: &mut [u8]| bytes[0] ^= 1;
+                    let _ =
+                        txn.update_seeing(T, key, Span::whole(8), change, Span::new(8, 8), &mut |_| ())?;
                 }
             }
             Task::Scan { rows } => {
@@ -101,9 +103,9 @@ impl Workload for Task {
     fn tables(&self) -> Vec<TableDescription> {
         vec![TableDescription {
             name: "rows",
-            row_bytes: 8,
+            row_bytes: 16,
             length: RowLength::Fixed,
-            kept_bytes: 8,
+            kept_bytes: 16,
             rows: ROWS,
             capacity: ROWS,
             indexing: match *self {
@@ -272,14 +274,15 @@ fn a_scan_under_dora_does_not_migrate_for_each_record() {
 }
 
 /// Of three keys that follow each other one is at the other of two instances, or two are, by turns. By messages, a coordinator asks for each of them, for the vote, and
-/// tells the decision. A fragment is one message, and the answer is the vote where locks are held. Answers are not counted.
+/// tells the decision. A fragment is one message, and the answer is the vote where locks are held, under SILO too, for nothing is read here but
+/// of rows that are written. Answers are not counted.
 #[test]
 fn a_fragment_takes_the_place_of_a_message_for_each_row() {
     let cases = [
         (ProtocolName::NoWait, false, 7),
         (ProtocolName::Silo, false, 7),
         (ProtocolName::NoWait, true, 4),
-        (ProtocolName::Silo, true, 6),
+        (ProtocolName::Silo, true, 4),
     ];
     for (protocol, one_shot, of_two) in cases {
         let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };

@@ -80,6 +80,7 @@ impl<F: SynchronizationPolicy> World<F> {
             self.tree.refresh(&mut worker);
             for (key, &n) in &mine {
                 assert_eq!(self.tree.find(key), Some(n), "{key:?} is lost");
+                assert_eq!(self.tree.find_near(&mut worker, key), Some(n), "{key:?} is lost");
             }
             if me == 0 {
                 self.tree.advance();
@@ -88,6 +89,7 @@ impl<F: SynchronizationPolicy> World<F> {
                 for (key, n) in std::mem::take(&mut mine) {
                     self.tree.unlink(&mut worker, &key, n);
                     assert_eq!(self.tree.find(&key), None, "{key:?} was unlinked");
+                    assert_eq!(self.tree.find_near(&mut worker, &key), None, "{key:?} was unlinked");
                     self.tree.refresh(&mut worker);
                 }
             }
@@ -105,7 +107,7 @@ impl<F: SynchronizationPolicy> World<F> {
         for _ in 0..scans {
             let direction = if random.bool() { Direction::Forward } else { Direction::Backward };
             let (mut last, mut stay): (Option<Vec<u8>>, usize) = (None, 0);
-            self.tree.scan(&mut copy, Bound::Unbounded, direction, random.usize(1..20), |key, value| {
+            let meet = |key: &[u8], value: u64| {
                 let is_sorted = last.as_deref().is_none_or(|last| match direction {
                     Direction::Forward => last < key,
                     Direction::Backward => last > key,
@@ -114,10 +116,17 @@ impl<F: SynchronizationPolicy> World<F> {
                 stay += usize::from(self.staying.get(key) == Some(&value));
                 last = Some(key.to_vec());
                 true
-            });
+            };
+            let (limit, from) = (random.usize(1..20), Bound::Unbounded);
+            if random.bool() {
+                self.tree.scan(&mut copy, from, direction, limit, meet);
+            } else {
+                self.tree.scan_near((&mut worker, &mut copy), from, direction, limit, meet);
+            }
             assert_eq!(stay, self.staying.len(), "a scan misses keys that stay");
             for (key, &n) in self.staying.iter().filter(|_| random.u32(..4) == 0) {
                 assert_eq!(self.tree.find(key), Some(n), "{key:?} stays");
+                assert_eq!(self.tree.find_near(&mut worker, key), Some(n), "{key:?} stays");
             }
             self.tree.refresh(&mut worker);
         }

@@ -1,5 +1,5 @@
 //! What asking for cache lines ahead brings, by a simulated clock: of planned keys, of keys that a procedure names while it runs, and of what a
-//! scan comes to; and that it decides nothing.
+//! scan comes to.
 
 use contract::{
     Abort, Access, ArchitectureName, Arrangement, Client, Direction, Engine, EngineOptions, Indexing, Key,

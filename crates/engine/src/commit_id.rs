@@ -73,11 +73,11 @@ impl CommitIds {
                 let now = clock::now_in_order().0;
                 // SeqCst, here and below: as in `draw`, in whose place it stands.
                 if now + ahead.0.load(Ordering::SeqCst) <= told {
-                    ahead.0.fetch_max(told + 1 - now, Ordering::SeqCst);
+                    ahead.0.fetch_max(told.saturating_add(1) - now, Ordering::SeqCst);
                 }
             }
             CommitIds::Counter(next) => {
-                next.0.fetch_max(told + 1, Ordering::SeqCst);
+                next.0.fetch_max(told.saturating_add(1), Ordering::SeqCst);
             }
         }
     }

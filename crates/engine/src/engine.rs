@@ -284,7 +284,9 @@ fn collect<C: Client>(
             *sum += aborts;
         }
         measurement.commits_by_worker.push(counts.commits);
-        if matches!(until, Until::Interval { .. }) && counts.commits + counts.user_rollbacks == 0 {
+        // In an open loop there may be nothing for it to do.
+        let is_asked = matches!(until, Until::Interval { .. }) && counts.arrived.is_none();
+        if is_asked && counts.commits + counts.user_rollbacks == 0 {
             measurement.absent_workers += 1;
         }
         measurement.latency_ns.add(&counts.latency_ns).expect("all histograms have the same bounds");
@@ -295,6 +297,8 @@ fn collect<C: Client>(
         measurement.idle_ns += counts.idle_ns;
         measurement.time_share.add(&counts.time_share);
         measurement.effort.merge(&counts.effort);
+        measurement.add_kinds(&counts.kinds);
+        measurement.add_open(counts.arrived, counts.series);
         clients.push(client);
     }
     measurement.servers = servers.len();

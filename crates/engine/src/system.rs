@@ -19,7 +19,7 @@ use crate::protocol::{Planning, Protocol, SlotId, Unprotected};
 use crate::record::header::RecordHeader;
 use crate::session::admission::MOST_TRIED;
 use crate::session::lent::{Lender, LendsShared};
-use crate::session::{self, CoolDown, Precedence, Report, fibers, interleaved};
+use crate::session::{self, Among, CoolDown, Precedence, Report, fibers, interleaved};
 use crate::storage::{AllocationCache, Store, Table};
 use crate::transaction::Txn;
 use contract::{
@@ -167,7 +167,8 @@ where
         let in_flight = caches.len() / clients.len();
         let state = SharedState::<P, F>::new(caches.len(), partitions(tables) as usize, options);
         let cool_down = CoolDown::new(clients.len());
-        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
+        let among = Among { number: 0, hosts: clients.len() };
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log, among };
         let world = interleaved::World { tables, state: &state, run };
         let seats = clients.into_iter().zip(caches.chunks_mut(in_flight)).collect();
         let worker = |number, (client, caches): (C, &mut [AllocationCache]), start| {
@@ -178,7 +179,7 @@ where
             let back_off = BackOff::new(options, slot.0);
             let architecture = architecture::SharedEverything::new(tables, &state, back_off);
             let txn = Txn::new(architecture, tables, epochs, slot, allocations);
-            session::run(txn, client, start, run)
+            session::run(number, txn, client, start, run)
         };
         Reports::of_hosts(serving(epochs, log, options.epoch_interval, |services| {
             worker::run_each_with_services(seats, services, worker)
@@ -207,13 +208,14 @@ impl System for Serial {
         let kind = options.latch_of_partitions(clients.len(), worker::cores());
         let latches = PartitionLatches::new(partitions, clients.len(), kind);
         let cool_down = CoolDown::new(clients.len());
-        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
+        let among = Among { number: 0, hosts: clients.len() };
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log, among };
         let seats = clients.into_iter().zip(caches).collect();
         let worker = |number, (client, allocations), start| {
             let slot = SlotId(number as u32);
             let architecture = PartitionedSerial::new(slot, tables, &state, &latches);
             let txn = Txn::new(architecture, tables, epochs, slot, allocations);
-            session::run(txn, client, start, run)
+            session::run(number, txn, client, start, run)
         };
         Reports::of_hosts(serving(epochs, log, options.epoch_interval, |services| {
             worker::run_each_with_services(seats, services, worker)
@@ -244,7 +246,8 @@ where
         };
         let state = DelegationState::<P>::new(workers, hosts, owners, options);
         let cool_down = CoolDown::new(hosts);
-        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
+        let among = Among { number: 0, hosts };
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log, among };
         let mut seats: Vec<Option<(C, &mut AllocationCache)>> =
             std::iter::repeat_with(|| None).take(workers).collect();
         for (seat, host) in seats[first_host..].iter_mut().zip(clients.into_iter().zip(caches)) {
@@ -259,7 +262,7 @@ where
             let architecture = architecture::Delegation::new(number, tables, &state, back_off);
             let slot = SlotId((number - first_host) as u32);
             let txn = Txn::new(architecture, tables, epochs, slot, allocations);
-            Ok(session::run(txn, client, start, run))
+            Ok(session::run(number - first_host, txn, client, start, run))
         };
         Reports::of_workers(serving(epochs, log, options.epoch_interval, |services| {
             worker::run_each_with_services(seats, services, worker)
@@ -289,7 +292,8 @@ where
         let (workers, slots) = (clients.len(), caches.len());
         let state = DoraState::<P>::new(partitions(tables), workers, slots, options);
         let cool_down = CoolDown::new(workers);
-        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
+        let among = Among { number: 0, hosts: workers };
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log, among };
         let world = fibers::World::<architecture::Dora<'_, P>> { tables, state: &state, run };
         let seats = clients.into_iter().zip(caches.chunks_mut(slots / workers)).collect();
         let worker = |me, (client, caches), start| fibers::run(me, client, caches, start, &world);
@@ -321,7 +325,8 @@ where
         let (hosts, slots, cc_threads) = (clients.len(), caches.len(), options.cc_threads);
         let state = OrthrusState::<P>::new(tables, cc_threads, hosts, slots, options);
         let cool_down = CoolDown::new(hosts);
-        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
+        let among = Among { number: 0, hosts };
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log, among };
         let mut seats: Vec<Option<(C, &mut [AllocationCache])>> =
             std::iter::repeat_with(|| None).take(cc_threads).collect();
         seats.extend(clients.into_iter().zip(caches.chunks_mut(slots / hosts)).map(Some));
@@ -385,7 +390,9 @@ where
         };
         let workers = Workers::new(hosts);
         let cool_down = CoolDown::new(hosts);
-        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
+        // Every instance is one of the same run, whichever process it is in.
+        let among = Among { number: first * position.workers, hosts: position.workers * instances };
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log, among };
         let seats = clients.into_iter().zip(caches.chunks_mut(position.slots())).collect();
         let worker = |me, (client, caches), start| {
             let (instance, rank) = (first + me / position.workers, me % position.workers);

@@ -184,6 +184,7 @@ fn allocates_nothing() {
         let found =
             format!("{pair}, {workers} workers: {few} allocations for 100 transactions, {many} for 5,000");
         println!("{found}");
-        assert!(many <= few + 4, "{found}");
+        // Lists grow to the longest queue that there was, which among more transactions is longer by chance, above all beside other work; one allocation in a hundred transactions would be fifty.
+        assert!(many <= few + 32, "{found}");
     }
 }

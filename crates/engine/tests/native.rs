@@ -2,7 +2,7 @@
 
 mod shared;
 
-use contract::{ArchitectureName, EngineOptions, Selection};
+use contract::{ArchitectureName, EngineOptions, Indexing, Selection};
 use engine::ThisEngine;
 
 /// Every pair keeps the bank's sums.
@@ -26,6 +26,19 @@ fn one_worker_agrees_with_the_model() {
 #[test]
 fn two_workers_keep_the_sums() {
     keep_the_sums(2, 0..2, 40_000);
+}
+
+/// Also those that name all keys ahead, and remember what they have met, which others delete.
+#[test]
+fn what_was_met_ahead_is_not_used_when_it_is_stale() {
+    for pair in shared::supported::<ThisEngine>() {
+        for indexing in [Indexing::Hashed, Indexing::Ordered] {
+            let options = EngineOptions { seed: 5, ..EngineOptions::default() };
+            let (selection, size) = (Selection::Pair(pair), (2, 5, 4_000));
+            let run = shared::concurrent::bank_run_ahead::<ThisEngine>(selection, indexing, size, &options);
+            run.unwrap_or_else(|broken| panic!("{pair}, {indexing:?}: {broken}"));
+        }
+    }
 }
 
 /// Under every pair no queue has a phantom.

@@ -90,6 +90,7 @@ fn agree<F: SynchronizationPolicy>(operations: &[Operation]) {
             Operation::Find(key) => {
                 tree.prefetch(key);
                 assert_eq!(tree.find(key), model.get(key).copied());
+                assert_eq!(tree.find_near(worker, key), model.get(key).copied());
             }
             Operation::Scan { bound, backward, limit, most } => {
                 let found = scanned(&tree, &mut copy, as_slice(bound), *backward, *limit, *most);
@@ -100,6 +101,22 @@ fn agree<F: SynchronizationPolicy>(operations: &[Operation]) {
                     all.push((key.to_vec(), value));
                 });
                 same(&all, &expected(&model, bound, *backward, usize::MAX));
+                all.clear();
+                tree.scan_near(
+                    (&mut *worker, &mut copy),
+                    as_slice(bound),
+                    direction,
+                    *limit,
+                    |key, value| {
+                        all.push((key.to_vec(), value));
+                        all.len() < 100
+                    },
+                );
+                let shown = expected(&model, bound, *backward, 100);
+                same(&all, &shown);
+                for (key, value) in shown {
+                    assert_eq!(tree.find_near(worker, &key), Some(value), "what was shown is looked up");
+                }
             }
             Operation::Refresh => {
                 tree.advance();
@@ -112,6 +129,7 @@ fn agree<F: SynchronizationPolicy>(operations: &[Operation]) {
     }
     for (key, value) in &model {
         assert_eq!(tree.find(key), Some(*value), "{key:?}");
+        assert_eq!(tree.find_near(worker, key), Some(*value), "{key:?}");
     }
     let linked: Vec<(&Vec<u8>, &u64)> = model.iter().collect();
     for linked in linked.chunks(16) {
@@ -378,8 +396,10 @@ fn threads_keep_their_keys(keys: Keys, rounds: u64) {
                     match mine.remove(&key) {
                         Some(value) => {
                             assert_eq!(tree.find(&key), Some(value), "{key:?} is lost");
+                            assert_eq!(tree.find_near(worker, &key), Some(value), "{key:?} is lost");
                             tree.unlink(worker, &key, value);
                             assert_eq!(tree.find(&key), None);
+                            assert_eq!(tree.find_near(worker, &key), None);
                         }
                         None => {
                             assert_eq!(tree.link(worker, &key, n), Ok(()), "{key:?}");
@@ -405,13 +425,30 @@ fn threads_keep_their_keys(keys: Keys, rounds: u64) {
             while running.load(Ordering::Relaxed) > 0 {
                 tree.enter(scanner);
                 let (backward, limit) = (random.bool(), random.usize(1..20));
-                let seen = scanned(tree, &mut copy, Bound::Unbounded, backward, limit, usize::MAX);
+                let seen = if random.bool() {
+                    scanned(tree, &mut copy, Bound::Unbounded, backward, limit, usize::MAX)
+                } else {
+                    let mut seen = Vec::new();
+                    let direction = if backward { Direction::Backward } else { Direction::Forward };
+                    tree.scan_near(
+                        (&mut *scanner, &mut copy),
+                        Bound::Unbounded,
+                        direction,
+                        limit,
+                        |key, value| {
+                            seen.push((key.to_vec(), value));
+                            true
+                        },
+                    );
+                    seen
+                };
                 let is_sorted = seen.is_sorted_by(|a, b| if backward { a.0 > b.0 } else { a.0 < b.0 });
                 assert!(is_sorted, "a scan is not sorted");
                 let stay = seen.iter().filter(|(key, value)| staying.get(key) == Some(value)).count();
                 assert_eq!(stay, staying.len(), "a scan misses keys that stay");
                 for (key, value) in staying {
                     assert_eq!(tree.find(key), Some(*value), "{key:?} stays");
+                    assert_eq!(tree.find_near(scanner, key), Some(*value), "{key:?} stays");
                 }
                 scans.fetch_add(1, Ordering::Relaxed);
                 tree.leave(scanner);

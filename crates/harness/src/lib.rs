@@ -9,6 +9,7 @@
 //! | how is it measured? | [`options`], [`subject`] |
 //! | how are systems run? | [`measure`] |
 //! | are two systems told apart? | [`confidence`] |
+//! | is a later result slower than an earlier one? | [`diff`] |
 //! | what is one system's result? | [`summary`], and what is odd about it: [`summary::warnings`] |
 //! | how do many points become one experiment? | [`sweep`] |
 //! | is a run serializable? | [`check`] |
@@ -21,6 +22,7 @@
 pub mod check;
 pub mod confidence;
 pub mod crash;
+pub mod diff;
 pub mod failure;
 pub mod folder;
 pub mod journal;

@@ -5,7 +5,7 @@ use crate::check::CheckSummary;
 use crate::confidence::{self, BesideBest, Interval};
 use crate::failure::Failure;
 use crate::folder::samples::{self, Sample};
-use crate::folder::{Folder, file_name, latency, parameters};
+use crate::folder::{Folder, file_name, latency, parameters, series};
 use crate::options::{OPTIONS, extras};
 use crate::report;
 use crate::subject::Subject;
@@ -14,7 +14,7 @@ use crate::summary::{Measured, Turns, warnings};
 use crate::text::dates::Utc;
 use crate::text::numbers::{ratio, thousands};
 use crate::validation::ModelErrors;
-use contract::{LatencyHistogram, PairName};
+use contract::{LatencyHistogram, PairName, Series};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -27,6 +27,8 @@ pub struct System {
     pub samples: Vec<Sample>,
     /// Its latencies, all repetitions together.
     pub latency_ns: LatencyHistogram,
+    /// Its repetitions over time, if they were counted by slices.
+    pub series: Vec<Series>,
 }
 
 impl System {
@@ -36,6 +38,7 @@ impl System {
             summary: Summary::of(subject, measured),
             samples: Sample::all(&measured.repetitions, &subject.options),
             latency_ns: merged_latency(&measured.repetitions),
+            series: measured.repetitions.iter().filter_map(|one| one.series.clone()).collect(),
         }
     }
 
@@ -61,6 +64,11 @@ impl Surroundings {
     /// The same, with what is known of the model's error.
     pub fn validated(self, validated: Result<ModelErrors, String>) -> Surroundings {
         Surroundings { validated, ..self }
+    }
+
+    /// Adds a fact to the environment.
+    pub fn tell(&mut self, name: &str, value: impl Serialize) {
+        self.environment[name] = serde_json::to_value(value).expect("facts have text keys");
     }
 
     /// `environment` is what the machine says of itself; what this program says of itself is added.
@@ -217,7 +225,9 @@ impl<'a> CompareResult<'a> {
     pub fn extras(&self) -> String {
         let pairs: Vec<PairName> = self.systems.iter().filter_map(|system| system.summary.pair()).collect();
         let mut chosen = self.systems.iter().filter_map(|system| system.summary.cc_threads_chosen.as_ref());
-        extras(&self.subject.engine_options_with(chosen.next().map(|chosen| chosen.cc_threads)), &pairs)
+        let mut engine = self.subject.engine_options();
+        engine.cc_threads = chosen.next().map_or(engine.cc_threads, |chosen| chosen.cc_threads);
+        extras(&engine, &pairs)
     }
 
     /// A system's throughput as a part of the best one's; of one that has no transactions, too.
@@ -300,6 +310,11 @@ impl CheckResult<'_> {
     }
 }
 
+/// What tells a system's rows of a file from others'.
+fn labels_of(summary: &Summary) -> Vec<(&str, &str)> {
+    vec![("architecture", &*summary.architecture), ("protocol", &*summary.protocol)]
+}
+
 fn write_systems(
     folder: &Folder,
     subject: &Subject,
@@ -330,11 +345,14 @@ fn write_systems(
     };
     folder.write("parameters.toml", &again.toml())?;
     folder.write_json("environment.json", &surroundings.environment)?;
-    let groups = systems.iter().map(|system| {
-        let System { summary, samples, .. } = system;
-        (vec![("architecture", &*summary.architecture), ("protocol", &*summary.protocol)], &samples[..])
-    });
-    folder.write("samples.csv", &samples::csv(groups))?;
+    folder.write(
+        "samples.csv",
+        &samples::csv(systems.iter().map(|system| (labels_of(&system.summary), &system.samples[..]))),
+    )?;
+    let series = series::csv(systems.iter().map(|system| (labels_of(&system.summary), &system.series[..])));
+    if !series.is_empty() {
+        folder.write("series.csv", &series)?;
+    }
     for system in systems {
         let name = format!(
             "latency/{}.csv",
@@ -519,6 +537,7 @@ mod tests {
             memory: Memory::loaded(1 << 20, 1000),
             checks: Vec::new(),
             cc_threads_chosen: None,
+            capacity_per_s: None,
         };
         let systems = vec![
             measured(ProtocolName::KeyValue, [2000.0, 2010.0, 1990.0]),

@@ -56,12 +56,6 @@ impl Subject {
         let latch = engine.latch_of_partitions(self.options.workers, self.place.cores);
         EngineOptions { partition_latch: Some(latch), ..engine }
     }
-
-    /// The same, with as many concurrency-control threads as were chosen, if they were.
-    pub fn engine_options_with(&self, chosen: Option<usize>) -> EngineOptions {
-        let engine = self.engine_options();
-        EngineOptions { cc_threads: chosen.unwrap_or(engine.cc_threads), ..engine }
-    }
 }
 
 impl Place {

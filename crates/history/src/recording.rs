@@ -5,6 +5,7 @@
 //! |---|---|
 //! | read | a read from the span's start to the stamp's end |
 //! | update | an update of the same bytes, whose closure also puts the new stamp |
+//! | update, seeing | an update as above, seeing the same |
 //! | write | a merge of the same bytes: it puts the stamp when nothing can come between any more, and leaves the version that it replaced in its argument; with tombstones a read of the stamp goes before it |
 //! | merge | an update: a function pointer cannot travel in an argument |
 //! | read whole | the same |
@@ -72,6 +73,41 @@ impl<T: Transaction + ?Sized> Transaction for Recording<'_, T> {
             }
         })?;
         Ok(self.replaced(OperationKind::Update, table, key, stamp_shown(presence, found)))
+    }
+
+    fn update_seeing(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+        shown: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        let wide = self.log.layouts.table(table).widened(span);
+        let version = self.log.next_version();
+        let mut found = None;
+        // Whether there is a row for the procedure the stamp tells, which may be seen later.
+        let mut seen = std::mem::take(&mut self.log.scratch);
+        let change = &mut |bytes: &mut [u8]| {
+            let stamp = Stamp::of(bytes);
+            found = Some(stamp);
+            if !stamp.version.is_dead() {
+                change(&mut bytes[..span.length()]);
+                Stamp { version, replaced: stamp.version }.put(bytes);
+            }
+        };
+        let presence = self.txn.update_seeing(table, key, wide, change, shown, &mut |bytes| {
+            seen.clear();
+            // Aligned as in the row.
+            seen.resize(shown.start() % 8, 0);
+            seen.extend_from_slice(bytes);
+        });
+        if presence == Ok(Presence::Present) && found.is_some_and(|stamp| !stamp.version.is_dead()) {
+            see(&seen[shown.start() % 8..]);
+        }
+        self.log.scratch = seen;
+        Ok(self.replaced(OperationKind::Update, table, key, stamp_shown(presence?, found)))
     }
 
     fn write(&mut self, table: TableId, key: Key, offset: usize, bytes: &[u8]) -> Result<Presence, Abort> {

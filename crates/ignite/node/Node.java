@@ -1,7 +1,11 @@
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Comparator;
 import java.util.List;
+import java.util.stream.Stream;
 
 import org.apache.ignite.Ignition;
 import org.apache.ignite.cache.CacheAtomicityMode;
@@ -20,9 +24,10 @@ import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 /**
  * A node of a cluster that is on this host alone: everything listens on the loopback address, at ports that the system gives.
  *
- * Arguments: backups of each row, megabytes of memory for rows at most, a folder for Ignite's files, and, of every node but the first, the
+ * Arguments: backups of each row, megabytes of memory for rows at most, a folder for Ignite's files, within one for those of all nodes, and, of every node but the first, the
  * address at which the first is found. Once it takes requests it says so on standard output, in one line: "ready", the address at which the
- * other nodes find it, and the address of its clients. It stops when its standard input ends, as that does when whoever started it ends.
+ * other nodes find it, and the address of its clients. It stops when its standard input ends, as that does when whoever started it ends, and then, or by a signal, removes
+ * its folder, and the last node the one around it.
  */
 public final class Node {
     private static final String LOOPBACK = "127.0.0.1";
@@ -30,7 +35,17 @@ public final class Node {
     /** Parts into which a table's keys are hashed, to be shared out to nodes: enough for a few, and each costs time when a table is made. */
     private static final int PARTS = 64;
 
-    public static void main(String[] arguments) throws IOException {
+    /** How often a folder is cleared in which somebody still writes. */
+    private static final int ATTEMPTS = 20;
+
+    public static void main(String[] arguments) throws Exception {
+        Path folder = Path.of(arguments[2]);
+        Runtime.getRuntime().addShutdownHook(new Thread(() -> remove(folder)));
+        // From here on, while the node starts, too; a daemon, so that a node that does not start ends.
+        Thread input = new Thread(Node::exitAfterInput);
+        input.setDaemon(true);
+        input.start();
+
         int backups = Integer.parseInt(arguments[0]);
         long bytes = Long.parseLong(arguments[1]) << 20;
         int discovery = freePort();
@@ -69,10 +84,36 @@ public final class Node {
         Ignition.start(node);
         System.out.println("ready " + own + " " + LOOPBACK + ":" + clients);
 
-        while (System.in.read() >= 0) {
-            // Nothing is to be said to it.
+        input.join();
+    }
+
+    private static void exitAfterInput() {
+        try {
+            while (System.in.read() >= 0) {
+                // Nothing is to be said to it.
+            }
+        } catch (IOException error) {
+            // That is an end, too.
         }
-        Runtime.getRuntime().halt(0);
+        System.exit(0);
+    }
+
+    /** Other threads of this node may write meanwhile; other nodes have folders beside this one. */
+    private static void remove(Path folder) {
+        for (int attempt = 0; attempt < ATTEMPTS && Files.exists(folder); attempt++) {
+            try (Stream<Path> files = Files.walk(folder)) {
+                for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+                    Files.deleteIfExists(file);
+                }
+            } catch (Exception error) {
+                // Something has come, or has gone: again.
+            }
+        }
+        try {
+            Files.deleteIfExists(folder.getParent());
+        } catch (IOException error) {
+            // Another node's is left in it, who will try, too.
+        }
     }
 
     /** Another process may take it before it is used: then the node does not start, and says why. */

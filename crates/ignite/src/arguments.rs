@@ -1,10 +1,11 @@
 //! What can be typed: two commands, each with the workloads and their parameters as `trireme` has them, and some of its options.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use contract::Instances;
+use contract::{EngineOptions, Instances};
 use harness::check::{CheckWorkload, Own, defaults};
 use harness::options::OptionDescription;
 use harness::{BadValue, Failure, Place, RunOptions, Subject};
+use ignite::session::patient;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use workloads::{Parameters, build, descriptions};
@@ -27,19 +28,20 @@ pub fn command() -> Command {
             Command::new(workload.name).about(workload.summary).args(parameters)
         })
     };
-    let options = || {
+    let options = |is_check: bool| {
         let nodes = Arg::new("nodes").long("nodes").value_name("N").global(true).help_heading("Measuring");
         let nodes = nodes.help("Nodes of Ignite, and instances of ours beside them [default: 2]");
-        let shared = OPTIONS.iter().filter_map(|name| OptionDescription::named(name)).map(|option| {
+        let shared = OPTIONS.iter().filter_map(|name| OptionDescription::named(name));
+        let shared = shared.filter(move |option| !is_check || option.in_checks).map(move |option| {
             let shared = Arg::new(option.name).long(option.name).value_name(option.value).global(true);
-            shared.help(option.help()).help_heading("Measuring").allow_hyphen_values(true)
+            shared.help(help_of(option, is_check)).help_heading("Measuring").allow_hyphen_values(true)
         });
         let json = Arg::new("json").long("json").action(ArgAction::SetTrue).global(true);
         [nodes, json.help("Print one JSON object and nothing else")].into_iter().chain(shared)
     };
-    let needs_workload = |command: Command| {
+    let needs_workload = |command: Command, is_check| {
         let command = command.subcommand_required(true).subcommand_value_name("WORKLOAD");
-        command.disable_help_subcommand(true).args(options()).subcommands(measured())
+        command.disable_help_subcommand(true).args(options(is_check)).subcommands(measured())
     };
     let compare = Command::new("compare").about("Measure ours and Ignite over one workload, by turns");
     let check = Command::new("check")
@@ -55,7 +57,18 @@ pub fn command() -> Command {
         .about("The workloads' transactions over Apache Ignite: measured beside ours, and judged by the same checker")
         .subcommand_required(true)
         .disable_help_subcommand(true)
-        .subcommands([needs_workload(compare), needs_workload(check)])
+        .subcommands([needs_workload(compare, false), needs_workload(check, true)])
+}
+
+/// What an option is for, and what is not as it is in `trireme`.
+fn help_of(option: &OptionDescription, is_check: bool) -> String {
+    if option.name != "back-off" {
+        return option.help();
+    }
+    let shown = |engine| option.get(&RunOptions { engine, ..RunOptions::for_run(1) });
+    let (ours, ignite) = (shown(EngineOptions::default()), shown(patient(EngineOptions::default())));
+    let defaults = if is_check { ignite } else { format!("{ours} for ours, {ignite} for Ignite") };
+    format!("{} [default: {defaults}]", option.help())
 }
 
 /// What was typed for an option.
@@ -90,6 +103,14 @@ pub fn options(matches: &ArgMatches, mut options: RunOptions) -> Result<RunOptio
     // Nobody times Ignite's parts of a transaction.
     options.engine.sample_one_in = 0;
     Ok(options)
+}
+
+/// The same over Ignite, whose back-off is another where none was typed.
+pub fn over_ignite(matches: &ArgMatches, options: RunOptions) -> RunOptions {
+    match typed(matches, "back-off") {
+        Some(_) => options,
+        None => RunOptions { engine: patient(options.engine), ..options },
+    }
 }
 
 /// Transactions of a check.
@@ -137,6 +158,34 @@ mod tests {
     #[test]
     fn the_command_line_has_no_contradictions() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn what_means_nothing_to_a_check_is_not_taken_by_one() {
+        for (option, value) in [("--warmup", "1s"), ("--duration", "1s"), ("--repeat", "2")] {
+            let takes =
+                |name| command().try_get_matches_from(["ignite", name, "smallbank", option, value]).is_ok();
+            assert!(takes("compare") && !takes("check"), "{option}");
+        }
+        let line = ["ignite", "check", "smallbank", "--workers", "3", "--seed", "7", "--back-off", "off"];
+        assert!(command().try_get_matches_from(line).is_ok());
+    }
+
+    #[test]
+    fn a_back_off_that_is_typed_is_what_ignite_has_and_another_one_if_none_is() {
+        let of = |typed: &[&str]| {
+            let line = ["ignite", "compare", "smallbank"].iter().chain(typed);
+            let matches = command().get_matches_from(line);
+            let (_, matches) = matches.subcommand().expect("compare");
+            let ours = options(matches, RunOptions::for_compare(2)).expect("options");
+            let theirs = over_ignite(matches, ours.clone());
+            [ours, theirs].map(|options| (options.engine.back_off_first_ns, options.engine.back_off_cap_ns))
+        };
+        assert_eq!(of(&["--back-off", "700..9000"]), [(700, 9_000); 2]);
+        assert_eq!(of(&["--back-off", "off"]), [(0, 0); 2]);
+        assert_eq!(of(&[]), [(500, 1_024_000), (500_000, 1_024_000_000)]);
+        let help = help_of(OptionDescription::named("back-off").expect("an option"), false);
+        assert!(help.ends_with("[default: 500..1024000 for ours, 500000..1024000000 for Ignite]"), "{help}");
     }
 
     #[test]

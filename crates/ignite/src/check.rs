@@ -3,6 +3,7 @@
 use crate::Ignite;
 use crate::isolation::{CANARY, Isolation, SERIALIZABLE};
 use crate::limits;
+use contract::Site;
 use harness::check::{CheckSummary, CheckWorkload, Trial};
 use harness::{Failure, Observer, Subject};
 
@@ -25,13 +26,15 @@ impl Agenda<'_> {
     pub fn carry_out(&self) -> Result<CheckSummary, Failure> {
         limits::admit_check(self.workload)?;
         let Agenda { subject, transactions, observer, .. } = *self;
+        let nodes = subject.options.engine.instances_among(subject.options.workers, &[Site::ONLY])?;
+        limits::admit_sizes(subject.options.workers, nodes)?;
         let selection = if self.canary { CANARY } else { SERIALIZABLE };
         let isolation = Isolation::of(selection).expect("one of the two that there are");
         harness::check::admit(subject.options.workers, transactions)?;
         let trial = Trial { selection, subject, transactions, observer };
         let (summary, _) = trial.check::<Ignite>(self.workload)?;
         Ok(CheckSummary {
-            architecture: format!("ignite ({} nodes)", subject.options.engine.instances),
+            architecture: crate::name(nodes),
             protocol: isolation.name().to_owned(),
             ..summary
         })

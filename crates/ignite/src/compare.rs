@@ -10,8 +10,8 @@ use contract::{
 };
 use harness::measure::Session;
 use harness::results::{CompareResult, Surroundings, System};
-use harness::summary::{Check, Group, Measured, Turns};
-use harness::{Event, Failure, Observer, Subject};
+use harness::summary::{Check, Group, Measured, Turns, Unmeasured, in_lines};
+use harness::{Event, Failure, Observer, RunOptions, Subject};
 use workloads::audit::Audited;
 use workloads::{AnyWorkload, WorkloadVisitor};
 
@@ -23,6 +23,8 @@ pub struct Agenda<'a> {
     pub workload: &'a AnyWorkload,
     /// Nodes of Ignite, and instances of ours.
     pub nodes: usize,
+    /// How Ignite is measured: as the others are, but that its back-off may be another.
+    pub over_ignite: RunOptions,
     /// Who is told.
     pub observer: &'a dyn Observer,
 }
@@ -31,13 +33,31 @@ impl<'a> Agenda<'a> {
     /// Measures ours and Ignite, and ranks them.
     pub fn carry_out(&self, surroundings: &'a Surroundings) -> Result<CompareResult<'a>, Failure> {
         limits::admit(self.workload)?;
+        limits::admit_sizes(self.subject.options.workers, self.nodes)?;
+        let unmeasured: Vec<Unmeasured> = self.undivided().into_iter().collect();
+        for line in in_lines(&unmeasured) {
+            self.observer.tell(Event::Note(&format!("not measured: {line}")));
+        }
         let (systems, turns) = self.workload.visit(self)?;
-        Ok(CompareResult::ranking(self.subject, surroundings, (systems, turns), Vec::new()))
+        Ok(CompareResult::ranking(self.subject, surroundings, (systems, turns), unmeasured))
+    }
+
+    /// Ours in as many instances as there are nodes, if workers cannot be divided among them.
+    fn undivided(&self) -> Option<Unmeasured> {
+        let (workers, nodes) = (self.subject.options.workers, self.nodes);
+        if workers.is_multiple_of(nodes) {
+            return None;
+        }
+        let why = format!(
+            "--workers {workers} --nodes {nodes}: each of {nodes} instances has as many workers as the others, at least one"
+        );
+        let unmeasured = Unmeasured::new(ours(ProtocolName::Silo), why);
+        Some(Unmeasured { architecture: architecture(nodes), ..unmeasured })
     }
 
     /// The subject with so many instances, or nodes.
-    fn over(&self, instances: usize) -> Subject {
-        let mut subject = self.subject.clone();
+    fn over(&self, instances: usize, options: &RunOptions) -> Subject {
+        let mut subject = Subject { options: options.clone(), ..self.subject.clone() };
         subject.options.engine.instances = Instances::of(instances);
         subject.options.engine.channel = ChannelName::Tcp;
         subject
@@ -47,39 +67,44 @@ impl<'a> Agenda<'a> {
         &self,
         workload: &'w Compiled<'w, W>,
     ) -> Result<Vec<Box<dyn Entrant + 'w>>, Failure> {
-        let ours = |protocol| PairName { architecture: ArchitectureName::SharedEverything, protocol };
         let mut entrants: Vec<Box<dyn Entrant + 'w>> = Vec::new();
+        // Of one node the like is measured already.
+        let deployed =
+            (self.nodes > 1 && self.undivided().is_none()).then_some((ProtocolName::Silo, self.nodes));
         for (protocol, instances) in
-            [(ProtocolName::NoWait, 1), (ProtocolName::Silo, 1), (ProtocolName::Silo, self.nodes)]
+            [(ProtocolName::NoWait, 1), (ProtocolName::Silo, 1)].into_iter().chain(deployed)
         {
-            // One instance is measured already, and each has a worker at least.
-            if (instances > 1 || entrants.len() < 2) && instances <= self.subject.options.workers {
-                let pair = ours(protocol);
-                let deployed = match instances {
-                    1 => String::new(),
-                    _ => format!(" ({instances} instances, tcp)"),
-                };
-                let name = (format!("{}{deployed}", pair.architecture), protocol.to_string());
-                let system = Contender::<::engine::ThisEngine, _>::load(
-                    workload,
-                    Selection::Pair(pair),
-                    (self.over(instances), name),
-                    self.observer,
-                )?;
-                entrants.push(Box::new(system));
-            }
+            let system = Contender::<::engine::ThisEngine, _>::load(
+                workload,
+                Selection::Pair(ours(protocol)),
+                (
+                    self.over(instances, &self.subject.options),
+                    (architecture(instances), protocol.to_string()),
+                ),
+                self.observer,
+            )?;
+            entrants.push(Box::new(system));
         }
-        let nodes = if self.nodes == 1 { "1 node".to_owned() } else { format!("{} nodes", self.nodes) };
-        let name = (format!("ignite ({nodes})"), Isolation::OptimisticSerializable.name().to_owned());
+        let name = (crate::name(self.nodes), Isolation::OptimisticSerializable.name().to_owned());
         let ignite = Contender::<Ignite, _>::load(
             workload,
             SERIALIZABLE,
-            (self.over(self.nodes), name),
+            (self.over(self.nodes, &self.over_ignite), name),
             self.observer,
         )?;
         entrants.push(Box::new(ignite));
         Ok(entrants)
     }
+}
+
+fn ours(protocol: ProtocolName) -> PairName {
+    PairName { architecture: ArchitectureName::SharedEverything, protocol }
+}
+
+/// What stands for our architecture's name, for people.
+fn architecture(instances: usize) -> String {
+    let name = ArchitectureName::SharedEverything;
+    if instances == 1 { name.to_string() } else { format!("{name} ({instances} instances, tcp)") }
 }
 
 impl WorkloadVisitor for &Agenda<'_> {

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 /// The most nodes: they are all on this host.
 pub const MOST_NODES: usize = 4;
 /// The most workers: each is a connection.
-const MOST_WORKERS: usize = 64;
+pub const MOST_WORKERS: usize = 64;
 
 /// See the module.
 pub struct Ignite;

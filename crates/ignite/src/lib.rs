@@ -30,3 +30,8 @@ pub mod wire;
 pub mod worker;
 
 pub use self::engine::Ignite;
+
+/// What stands for an architecture's name, for people.
+pub(crate) fn name(nodes: usize) -> String {
+    if nodes == 1 { "ignite (1 node)".to_owned() } else { format!("ignite ({nodes} nodes)") }
+}

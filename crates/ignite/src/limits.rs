@@ -3,6 +3,7 @@
 //! Ignite validates the entries that a transaction has read, missing ones too; its scans and SQL queries are outside of
 //! serializable transactions. A range whose keys begin with the same eight bytes is one entry here ([`crate::row`]); that serves TPC-C's customers by name.
 
+use crate::engine::{MOST_NODES, MOST_WORKERS};
 use contract::Indexing;
 use harness::check::{CheckWorkload, Own};
 use harness::{BadValue, Failure};
@@ -31,7 +32,17 @@ pub fn admit(workload: &AnyWorkload) -> Result<(), Failure> {
     }
 }
 
-/// The same of what a check runs.
+/// Refuses more than there can be, before anything is loaded.
+pub fn admit_sizes(workers: usize, nodes: usize) -> Result<(), Failure> {
+    for (option, value, most) in [("workers", workers, MOST_WORKERS), ("nodes", nodes, MOST_NODES)] {
+        if !(1..=most).contains(&value) {
+            return Err(BadValue::new(option, value, format!("1 <= {option} <= {most}")).into());
+        }
+    }
+    Ok(())
+}
+
+/// What [`admit`] says, of what a check runs.
 pub fn admit_check(workload: &CheckWorkload) -> Result<(), Failure> {
     let scans = match workload {
         CheckWorkload::Measured(workload) => return admit(workload),
@@ -74,6 +85,14 @@ mod tests {
             "--mix standard: allowed: payment, new-order, new-order-payment: Ignite's serializable transactions do not scan ranges"
         );
         assert!(of("ycsb", &[("mix", "E")]).is_err() && of("ycsb", &[("scan-rows", "5")]).is_err());
+    }
+
+    #[test]
+    fn more_workers_or_nodes_than_there_can_be_are_refused_by_the_names_of_their_options() {
+        let refused = |workers, nodes| admit_sizes(workers, nodes).map_err(|failure| failure.to_string());
+        assert_eq!(refused(MOST_WORKERS, MOST_NODES), Ok(()));
+        assert_eq!(refused(65, 2), Err("--workers 65: allowed: 1 <= workers <= 64".to_owned()));
+        assert_eq!(refused(2, 5), Err("--nodes 5: allowed: 1 <= nodes <= 4".to_owned()));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use harness::check::{CheckWorkload, Conclusion};
 use harness::results::Surroundings;
 use harness::text::numbers::thousands;
 use harness::{Event, Failure, Observer, RunOptions};
-use ignite::{check, compare, table};
+use ignite::{check, compare, nodes, table};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::thread::available_parallelism;
@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         Some(("check", matches)) => checked(matches),
         _ => unreachable!("the command wants one of the two"),
     };
+    nodes::stop_idle();
     done.unwrap_or_else(|failure| {
         eprintln!("error: {failure}");
         ExitCode::from(failure.exit_code())
@@ -37,9 +38,10 @@ fn compared(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let CheckWorkload::Measured(workload) = &named else {
         unreachable!("those of checks are not among them")
     };
+    let over_ignite = arguments::over_ignite(matches, options.clone());
     let subject = arguments::subject(&named, options, cores());
     let surroundings = Surroundings::new(String::new(), &BTreeMap::<String, String>::new());
-    let agenda = compare::Agenda { subject: &subject, workload, nodes, observer: &Lines };
+    let agenda = compare::Agenda { subject: &subject, workload, nodes, over_ignite, observer: &Lines };
     let result = agenda.carry_out(&surroundings)?;
     if matches.get_flag("json") {
         println!("{}", serde_json::to_string_pretty(&result.comparison()).expect("results have text keys"));
@@ -53,6 +55,7 @@ fn compared(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 fn checked(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let options = arguments::options(matches, RunOptions::for_run(cores().max(4)))?;
     let (workload, transactions) = (arguments::workload(matches, true)?, arguments::transactions(matches)?);
+    let options = arguments::over_ignite(matches, options);
     let subject = arguments::subject(&workload, options, cores());
     let canary = matches.get_flag("canary");
     let agenda =

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! An attempt that Ignite refuses because of another transaction is an abort, and is tried again after a random time below the first back-off,
-//! doubled with each further attempt up to the cap, as our engine does; both are [`SLOWER`] times ours. There is no precedence for who was aborted often
+//! doubled with each further attempt up to the cap, as our engine does. Where nobody says otherwise both are [`SLOWER`] times our engine's ([`patient`]). There is no precedence for who was aborted often
 //! ([`EngineOptions::precedence_after`]): Ignite has no such thing.
 
 use crate::isolation::Isolation;
@@ -36,6 +36,16 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// workers that wanted two rows aborted each other without end.
 pub const SLOWER: u64 = 1_000;
 
+/// Options whose back-off is what nobody has asked to be otherwise: [`SLOWER`] times what it is over our engine.
+pub fn patient(options: EngineOptions) -> EngineOptions {
+    let ours = EngineOptions::default();
+    EngineOptions {
+        back_off_first_ns: ours.back_off_first_ns * SLOWER,
+        back_off_cap_ns: ours.back_off_cap_ns * SLOWER,
+        ..options
+    }
+}
+
 /// See the module.
 pub struct Session {
     connection: Connection,
@@ -53,10 +63,11 @@ impl Session {
         let mut connection = Connection::open(address)?;
         let opened = tables.into_iter().map(|description| Table::open(&mut connection, description));
         let tables = opened.collect::<Result<Arc<[Table]>, Failed>>()?;
-        Ok(Session::over(connection, tables, Isolation::OptimisticSerializable, &EngineOptions::default()))
+        let options = patient(EngineOptions::default());
+        Ok(Session::over(connection, tables, Isolation::OptimisticSerializable, &options))
     }
 
-    /// Over tables that are open.
+    /// Over tables that are open, with the options' back-off, as it is.
     pub fn over(
         connection: Connection,
         tables: Arc<[Table]>,
@@ -68,10 +79,7 @@ impl Session {
             tables,
             isolation,
             is_quiet: false,
-            back_off_ns: (
-                options.back_off_first_ns.saturating_mul(SLOWER),
-                options.back_off_cap_ns.saturating_mul(SLOWER),
-            ),
+            back_off_ns: (options.back_off_first_ns, options.back_off_cap_ns),
             random: Rng::with_seed(options.seed),
         }
     }

@@ -2,8 +2,10 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 use comfy_table::{LineStyle, TableStyle};
+use contract::EngineOptions;
 use harness::check::CheckSummary;
 use harness::results::CompareResult;
+use harness::summary::in_lines;
 use harness::text::numbers::{latency_if_any, part_of_best, percent, ratio, thousands};
 use std::fmt::Write;
 
@@ -45,6 +47,13 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
     if let Some(mark) = result.mark() {
         let _ = writeln!(text, "{mark}");
     }
+    for line in in_lines(&result.unmeasured) {
+        let _ = writeln!(text, "not measured: {line}");
+    }
+    for system in &result.systems {
+        let summary = &system.summary;
+        let _ = writeln!(text, "retries of {}: {}", summary.system(), back_off(&summary.engine));
+    }
     for system in &result.systems {
         let checks = system.summary.checks.iter().map(|check| match check.passed {
             true => check.name.clone(),
@@ -63,10 +72,24 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
     text
 }
 
+/// How long is waited before a retry.
+fn back_off(engine: &EngineOptions) -> String {
+    match (engine.back_off_first_ns, engine.back_off_cap_ns) {
+        (_, 0) => "at once".to_owned(),
+        (first, cap) => {
+            format!(
+                "after up to {}, doubled up to {}",
+                latency_if_any(Some(first)),
+                latency_if_any(Some(cap))
+            )
+        }
+    }
+}
+
 /// What was run, what was found, and what that comes to.
 pub fn of_check(summary: &CheckSummary) -> String {
     let mut text = format!(
-        "{} over {}, {} workers, seed {}\n{} commits, {} aborts, {} user rollbacks\n\n",
+        "{} over {}, {} workers, seed {}\n{} commits, {} aborts, {} user rollbacks; retries {}\n\n",
         summary.system(),
         summary.workload,
         summary.workers,
@@ -74,6 +97,7 @@ pub fn of_check(summary: &CheckSummary) -> String {
         thousands(summary.commits as f64),
         thousands(summary.aborts.values().sum::<u64>() as f64),
         thousands(summary.user_rollbacks as f64),
+        back_off(&summary.engine),
     );
     if let Some(verdict) = &summary.verdict {
         let _ = writeln!(text, "{verdict}");

@@ -64,7 +64,7 @@ const PRIMARY_COPIES: u8 = 1;
 /// Entries of a page of a scan.
 const PAGE: i32 = 4096;
 
-/// How long an answer may take: a node that is there answers sooner, whatever it does and however little it is let run.
+/// How long a connection, the next part of a request or an answer may take: a node that is there answers sooner, whatever it does and however little it is let run.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A response is not longer: neither a group of rows nor a page of a scan comes near.
@@ -142,9 +142,10 @@ pub struct Connection {
 impl Connection {
     /// Connects to the node whose clients come to `address`.
     pub fn open(address: SocketAddr) -> Result<Connection, Failed> {
-        let stream = TcpStream::connect(address)?;
+        let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
         let waited = Duration::ZERO;
         let mut connection =
             Connection { stream, request: Vec::new(), response: Vec::new(), sent: 0, waited };

@@ -1,11 +1,13 @@
 //! Nodes listen on the loopback address alone, and end with whoever started them: when they are dropped, after a panic, and when that process is killed.
+//! No folder of theirs is left behind.
 
 use ignite::nodes::Nodes;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -76,10 +78,31 @@ fn nodes_listen_on_loopback_alone_and_end_after_a_panic() {
     wait_until_gone(&processes);
 }
 
+/// The program, with folders of its own for what is temporary.
+fn ignite(temporary: &Path, transactions: &str) -> Command {
+    let mut ignite = Command::new(env!("CARGO_BIN_EXE_ignite"));
+    ignite.env("TMPDIR", temporary).args(["check", "smallbank", "--transactions", transactions]);
+    ignite
+}
+
+fn left_in(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()).collect()
+}
+
 #[test]
-fn nodes_end_when_who_started_them_is_killed() {
-    let mut ignite = Command::new(env!("CARGO_BIN_EXE_ignite"))
-        .args(["check", "smallbank", "--transactions", "1000000"])
+fn a_run_that_ends_leaves_nothing_behind() {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let done = ignite(temporary.path(), "200").output().expect("the program");
+    // Whether so few transactions suffice is not the question.
+    assert!(!done.stdout.is_empty(), "{}", String::from_utf8_lossy(&done.stderr));
+    assert_eq!(left_in(temporary.path()), Vec::<PathBuf>::new());
+}
+
+/// Starts the program, has `end` end it while it runs, and waits until its nodes and their folders are gone.
+fn is_ended_by(end: impl FnOnce(&mut Child)) {
+    let temporary = tempfile::tempdir().expect("a folder");
+    let mut ignite = ignite(temporary.path(), "1000000")
+        .process_group(0)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -87,8 +110,25 @@ fn nodes_end_when_who_started_them_is_killed() {
     let said = BufReader::new(ignite.stderr.take().expect("a pipe"));
     let runs = said.lines().map_while(Result::ok).any(|line| line.starts_with("running"));
     let nodes = children(ignite.id());
-    ignite.kill().expect("it runs");
-    ignite.wait().expect("it was killed");
+    assert!(!left_in(temporary.path()).is_empty(), "nodes have folders while they run");
+    end(&mut ignite);
+    ignite.wait().expect("it was ended");
     assert!(runs && nodes.len() == 2, "{nodes:?}");
     wait_until_gone(&nodes);
+    assert_eq!(left_in(temporary.path()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn nodes_end_when_who_started_them_is_killed() {
+    is_ended_by(|ignite| ignite.kill().expect("it runs"));
+}
+
+/// As a terminal does it: to the program and its nodes at once.
+#[test]
+fn nodes_end_when_all_are_interrupted() {
+    is_ended_by(|ignite| {
+        let group = format!("-{}", ignite.id());
+        let sent = Command::new("kill").args(["-INT", "--", &group]).status().expect("the command");
+        assert!(sent.success());
+    });
 }

@@ -61,6 +61,12 @@ pub trait Audit<C>: Workload {
     /// What the auditors found, against `clients`: all those that ran over the store since it was loaded.
     fn verdict(&self, clients: &[C], auditors: &[Self::Client]) -> Result<(), Finding>;
 
+    /// What holds and what does not of that which must hold whoever ran, by name, where it has names; nothing by default.
+    fn conditions(&self, auditors: &[Self::Client]) -> Vec<(String, Result<(), Finding>)> {
+        let _ = auditors;
+        Vec::new()
+    }
+
     /// What the auditors found that nobody's transactions can have left, if each was done as a whole or not at all: of a store
     /// that was recovered.
     fn verdict_of_anybody(&self, auditors: &[Self::Client]) -> Result<(), Finding>;

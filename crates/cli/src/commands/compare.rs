@@ -2,44 +2,61 @@
 
 use super::run::{Admit, Idle, Measure};
 use super::verdict;
-use crate::arguments::{measuring, workloads};
+use crate::arguments::{measuring, typed, workloads};
+use crate::baseline::{self, Baseline};
 use crate::engines::{self, Job};
+use crate::load_advice::Watching;
 use crate::nodes::with_cluster;
 use crate::progress::Progress;
-use crate::{answer, interrupt, output, selection, validated};
-use clap::{ArgMatches, Command};
+use crate::{answer, export, interrupt, output, selection, surroundings, validated};
+use clap::{Arg, ArgMatches, Command};
 use contract::{Engine, PairName};
 use harness::failure::INTERRUPTED;
 use harness::measure::{self, After};
-use harness::results::{CompareResult, Surroundings};
+use harness::results::CompareResult;
 use harness::summary::{Turns, Unmeasured};
-use harness::{Failure, RunOptions};
-use machine::hardware::environment::Environment;
+use harness::{BadValue, Failure, RunOptions};
 use std::process::ExitCode;
 
 /// What can be typed.
 pub fn arguments() -> Command {
     let command = Command::new("compare").about("Measure every system over one workload, and rank them");
-    with_cluster(workloads(measuring(command, &RunOptions::for_compare(engines::cores()))))
+    let command = measuring(command, &RunOptions::for_compare(engines::cores())).arg(
+        Arg::new("only")
+            .long("only")
+            .value_name("SYSTEMS")
+            .help("Measure these systems and no others: 'silo', 'dora', 'delegation no-wait', several between commas")
+            .help_heading("System")
+            .global(true),
+    );
+    with_cluster(workloads(export::arguments(baseline::arguments(command))))
 }
 
 /// Compares.
 pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let machine = selection::machine(matches)?;
+    let (baseline, forms) = (Baseline::of(matches)?, export::typed_forms(matches)?);
     let (mut subject, workload) = selection::subject(matches, machine, RunOptions::for_compare)?;
     subject.options.logging.each_apart = true;
-    let (pairs, mut unmeasured) = machine.run(Supported { options: &subject.options });
+    let (mut pairs, mut unmeasured) = machine.run(Supported { options: &subject.options });
+    if let Some(given) = typed(matches, "only") {
+        let only = only(given, &pairs)?;
+        pairs.retain(|pair| only.contains(pair));
+        unmeasured.clear();
+    }
     machine.run(Admit { pairs: &pairs, options: &subject.options })?;
     let folder = selection::out(matches, "compare", &subject.workload)?;
-    let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
-    let surroundings = validated::beside(surroundings, std::iter::once(machine));
+    let surroundings = surroundings::of_line(line);
+    let mut surroundings = validated::beside(surroundings, std::iter::once(machine));
 
     let progress = Progress::on(machine, matches);
     let options = &subject.options;
     let job =
         Measure { workload: &workload, pairs: &pairs, options, after: After::Audit, observer: &progress };
     interrupt::heed();
+    let watching = Watching::of_workers(options.workers);
     let measured = machine.run(job)?;
+    surroundings::tell_load(&mut surroundings, &watching.end());
     if let (systems, Turns { interrupted: Some(_), .. }) = &measured {
         let is_missing = |pair: &&PairName| !systems.iter().any(|system| system.pair == **pair);
         let why = "interrupted before its first repetition had ended";
@@ -50,7 +67,7 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let idle = machine.run(Idle::of_measured(&subject, &measured.0));
     let result = CompareResult { idle, ..CompareResult::of(&subject, &surroundings, &measured, unmeasured) };
     // A full disk must not take what was measured: it is printed first.
-    let kept = result.write(&folder);
+    let kept = result.write(&folder).and_then(|()| export::systems(&folder, result.systems.iter(), &forms));
     if matches.get_flag("json") {
         output::print_json(&result.comparison())?;
     } else {
@@ -60,7 +77,31 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     if result.turns.interrupted.is_some() {
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    Ok(verdict(result.systems.iter().flat_map(|system| &system.summary.checks).all(|check| check.passed)))
+    let is_as_good = baseline.hold_against(&folder, matches.get_flag("json"))?;
+    Ok(verdict(
+        is_as_good
+            && result.systems.iter().flat_map(|system| &system.summary.checks).all(|check| check.passed),
+    ))
+}
+
+/// The systems of `pairs` that a list names: architectures, protocols, or both with a blank between.
+fn only(given: &str, pairs: &[PairName]) -> Result<Vec<PairName>, Failure> {
+    let mut wanted = Vec::new();
+    for name in given.split(',').map(str::trim) {
+        let is_it = |pair: &&PairName| {
+            [pair.to_string(), pair.shown()].contains(&name.to_owned())
+                || [pair.architecture.name(), pair.protocol.name()].contains(&name)
+        };
+        let before = wanted.len();
+        wanted.extend(pairs.iter().filter(is_it));
+        if wanted.len() == before {
+            let all: Vec<String> = pairs.iter().map(|pair| pair.shown()).collect();
+            let allowed =
+                format!("architectures, protocols, or systems, between commas, of {}", all.join(", "));
+            return Err(BadValue::new("only", name, allowed).into());
+        }
+    }
+    Ok(wanted)
 }
 
 /// The systems that a machine's engine has for the options, and why it lacks the others: not all machines have the same ways to draw timestamps.

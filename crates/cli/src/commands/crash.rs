@@ -67,7 +67,10 @@ pub fn arguments() -> Command {
 
 /// Crashes.
 pub fn crash(matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let runs = number(matches, "runs", RUNS)?.max(1);
+    let runs = number(matches, "runs", RUNS)?;
+    if runs == 0 {
+        return Err(BadValue::new("runs", runs, "a whole number, at least 1").into());
+    }
     let first_seed = number(matches, "seed", 1)?;
     let scenario = scenario(matches)?;
     let pairs = pairs(matches, &scenario)?;
@@ -84,9 +87,11 @@ pub fn crash(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     }
     let Crashed { points, with_acknowledged, with_left_out, flips_noticed, flips_harmless, .. } = crashed;
     let Crashed { checkpoints, with_checkpoint, .. } = crashed;
+    let has_befallen_nodes = crashed.killed_nodes + crashed.channel_faults > 0;
+    let is_enough = points > 0 && (has_befallen_nodes || !scenario.is_of_nodes());
     let summary = CrashSummary {
         schema: crash::SCHEMA,
-        passed: crashed.find.is_none(),
+        passed: crashed.find.is_none() && is_enough,
         first_seed,
         runs,
         systems,
@@ -107,13 +112,18 @@ pub fn crash(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     };
     match matches.get_flag("json") {
         true => output::print_json(&summary)?,
-        false => output::print(&told(&summary))?,
+        false => output::print(&told(&summary, &scenario))?,
     }
     let canary = scenario.canary.map(DurabilityCanary::name);
     let canary = canary.or(scenario.deployment_canary.map(DeploymentCanary::name));
-    if let Some(canary) = canary.filter(|_| summary.passed) {
+    if let Some(canary) = canary.filter(|_| summary.find.is_none()) {
         output::complain(&format!("the canary {canary} was missed: nothing was found; use more --runs"));
         return Ok(ExitCode::FAILURE);
+    }
+    if summary.find.is_none() && !is_enough {
+        let what =
+            "too little happened: no crash point, no killed node or no fault of a channel; use more --runs";
+        return Err(Failure::Usage(what.to_owned()));
     }
     Ok(verdict(summary.passed))
 }
@@ -135,6 +145,10 @@ fn scenario(matches: &ArgMatches) -> Result<Scenario, Failure> {
     let is_between_nodes = of_commit.is_some() || name == DurabilityCanary::LocalAcknowledgement.name();
     if is_between_nodes && !scenario.is_of_nodes() {
         let allowed = "with --kill node or --channel-faults";
+        return Err(BadValue::new("canary", name, allowed).into());
+    }
+    if name == DurabilityCanary::UndurableCheckpoint.name() && scenario.is_of_nodes() {
+        let allowed = "without --kill node and --channel-faults, for nodes take no checkpoints";
         return Err(BadValue::new("canary", name, allowed).into());
     }
     if let Some(canary) = of_commit {
@@ -170,17 +184,50 @@ fn pairs(matches: &ArgMatches, scenario: &Scenario) -> Result<Vec<PairName>, Fai
     let is_deployed = |pair| {
         Explored::arrange(pair, 2, &of_nodes).is_ok_and(|arrangement| arrangement.layout.instances == 2)
     };
-    let pairs: Vec<PairName> = PairName::all()
-        .filter(is_meant)
+    let possible: Vec<PairName> = PairName::all()
         .filter(|pair| Explored::support(*pair) == Support::Supported)
         .filter(|pair| !scenario.is_of_nodes() || is_deployed(*pair))
         .collect();
+    let pairs: Vec<PairName> = possible.iter().copied().filter(is_meant).collect();
     match pairs.is_empty() {
         false => Ok(pairs),
-        true => {
-            Err(Failure::Usage("there is no such pair; 'trireme list systems' has those that are".to_owned()))
+        true => Err(no_pair(architecture, protocol, &possible, scenario)),
+    }
+}
+
+/// Why none of those that are `possible` is of this architecture and protocol.
+fn no_pair(
+    architecture: Option<ArchitectureName>,
+    protocol: Option<ProtocolName>,
+    possible: &[PairName],
+    scenario: &Scenario,
+) -> Failure {
+    if let (Some(architecture), Some(protocol)) = (architecture, protocol) {
+        let pair = PairName { architecture, protocol };
+        if let Support::Unsupported { why } = Explored::support(pair) {
+            return Failure::Unsupported { pair, why };
         }
     }
+    let mut protocols = BTreeMap::<&str, Vec<&str>>::new();
+    for pair in possible {
+        protocols.entry(pair.architecture.name()).or_default().push(pair.protocol.name());
+    }
+    let of_architecture =
+        |(name, protocols): (&&str, &Vec<&str>)| format!("{name} with {}", protocols.join(" or "));
+    let mut allowed: String = protocols.iter().map(of_architecture).collect::<Vec<_>>().join("; ");
+    match (scenario.killed, scenario.channel_faults) {
+        (Killed::Node, _) => allowed += ", with --kill node",
+        (_, true) => allowed += ", with --channel-faults",
+        _ => {}
+    }
+    let unmet = architecture.filter(|name| !possible.iter().any(|pair| pair.architecture == *name));
+    let bad = match (unmet, protocol) {
+        (None, Some(protocol)) => BadValue::new("protocol", protocol, allowed),
+        (unmet, _) => {
+            BadValue::new("architecture", unmet.or(architecture).expect("typed, or all would do"), allowed)
+        }
+    };
+    bad.into()
 }
 
 /// Makes all runs, until one finds something; that with the lowest seed is told.
@@ -235,13 +282,13 @@ fn one(seed: u64, pairs: &[PairName], scenario: &Scenario) -> Crashed {
     }
 }
 
-fn told(summary: &CrashSummary) -> String {
+fn told(summary: &CrashSummary, scenario: &Scenario) -> String {
     let CrashSummary { runs, first_seed, points, with_acknowledged, with_left_out, commits, .. } = summary;
     let mut text = format!("{runs} runs of {} systems, from seed {first_seed}\n", summary.systems.len());
     if summary.deployed > 0 {
         let _ = writeln!(text, "{} of them of several instances", summary.deployed);
     }
-    if summary.killed_nodes + summary.lost + summary.channel_faults > 0 {
+    if scenario.is_of_nodes() {
         let _ = writeln!(
             text,
             "nodes killed: {}; messages lost, delayed, reordered or duplicated: {}; runs that ended because an instance was lost: {}",
@@ -264,7 +311,8 @@ fn told(summary: &CrashSummary) -> String {
         summary.flips_noticed, summary.flips_harmless, summary.failed_disks
     );
     match &summary.find {
-        None => text.push_str("passed\n"),
+        None if summary.passed => text.push_str("passed\n"),
+        None => text.push_str("nothing was found, and too little happened\n"),
         Some(Find { plan, point, what }) => {
             let _ = writeln!(text, "FOUND, under {}, by {point}:\n{what}\n", plan.system);
             let plan = serde_json::to_string(plan).expect("plain values");

@@ -3,6 +3,7 @@
 //! Everything is measured by turns, in several rounds: in each round every fact once, and how much of the cores others take.
 //! What was not the same in all rounds is said, with what to do about it.
 
+use crate::advice::{Advice, Score, judge};
 use crate::arguments::{json, typed};
 use crate::calibrate::{SYSTEM, calibrate};
 use crate::load_advice::{self, Load};
@@ -14,7 +15,6 @@ use harness::text::numbers::{bytes, counted, thousands};
 use machine::hardware::environment::Environment;
 use machine::hardware::facts::{Bench, Distance, MachineFacts};
 use machine::hardware::rounds::{Fact, factor};
-use serde::Serialize;
 use serde_json::json;
 use std::fmt::{Display, Write};
 use std::path::Path;
@@ -50,17 +50,6 @@ pub fn arguments() -> Command {
         .arg(json())
 }
 
-/// What was found, and what it means for measurements.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Advice {
-    /// Whether it is fine as it is.
-    pub fine: bool,
-    /// What was found.
-    pub found: String,
-    /// What to do; empty if it is fine.
-    pub advice: String,
-}
-
 /// Rounds of `doctor`, and of `doctor --quick`.
 const ROUNDS: usize = 7;
 const QUICK_ROUNDS: usize = 3;
@@ -85,11 +74,12 @@ pub fn doctor(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     advice.extend(advise_on_rounds(facts, workers.as_ref()));
     if matches.get_flag("json") {
         output::print_json(&json!({
-            "schema": "trireme.doctor/2",
+            "schema": "trireme.doctor/3",
             "environment": environment,
             "facts": facts,
             "workers": workers,
             "load": load,
+            "score": Score::of(&advice),
             "advice": advice,
         }))?;
     } else {
@@ -150,22 +140,27 @@ fn advise(environment: &Environment, debug_build: bool) -> Vec<Advice> {
             !debug_build,
             if debug_build { "debug build" } else { "release build" },
             "build with --release",
-        ),
+        )
+        .harming(60),
         judge(
             cores > 1,
             format!("{} that this process may use", counted(cores, "core")),
             "nothing runs side by side on one core: conflicts are rare and waits are long; use a larger machine, \
              and look for a restriction such as taskset or a container's limit",
-        ),
+        )
+        .harming(20),
     ];
     all.extend(advise_on_memory(environment));
     all.extend(advise_on_clock(environment));
     if environment.hypervisor == Some(true) {
-        all.push(judge(
-            false,
-            "a virtual machine",
-            "its host may take cores away unseen: watch the spread, and repeat what surprises",
-        ));
+        all.push(
+            judge(
+                false,
+                "a virtual machine",
+                "its host may take cores away unseen: watch the spread, and repeat what surprises",
+            )
+            .harming(5),
+        );
     }
     all
 }
@@ -203,6 +198,7 @@ fn advise_on_clock(environment: &Environment) -> impl Iterator<Item = Advice> {
             format!("turbo: {}", if turbo { "on" } else { "off" }),
             "few workers clock higher than many, which bends scaling curves; switch it off for those",
         )
+        .harming(5)
     });
     let counter = environment.tsc_invariant.map(|invariant| {
         let found = if invariant { "the clock ticks at one rate" } else { "the clock's rate varies" };
@@ -269,11 +265,6 @@ fn medians_apart(facts: &MachineFacts, workers: Option<&WorkerFacts>) -> Option<
 fn there_and_back(distance: Distance) -> String {
     let distance = serde_json::to_value(distance).expect("a name");
     format!("a line there and back, {}", distance.as_str().unwrap_or_default().replace('-', " "))
-}
-
-/// Advice, unless it is fine.
-pub fn judge(fine: bool, found: impl Into<String>, advice: &str) -> Advice {
-    Advice { fine, found: found.into(), advice: if fine { String::new() } else { advice.to_owned() } }
 }
 
 /// A median, and from where to where the rounds were.
@@ -353,13 +344,13 @@ fn text(environment: &Environment, findings: &Findings, advice: &[Advice]) -> St
         line(&name, &value);
     }
     text.push('\n');
-    for Advice { fine, found, advice } in advice {
+    for Advice { fine, found, advice, .. } in advice {
         let _ = match fine {
             true => writeln!(text, "  fine   {found}"),
             false => writeln!(text, "  advice {found}: {advice}"),
         };
     }
-    text
+    text + "\n" + &Score::of(advice).text()
 }
 
 #[cfg(test)]

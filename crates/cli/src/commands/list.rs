@@ -1,8 +1,9 @@
 //! `list`: what there is to choose from.
 
 use crate::arguments::{help_of, json, typed};
+use crate::commands::reproduce;
 use crate::engines::Hardware;
-use crate::output;
+use crate::{output, shipped};
 use clap::{Arg, ArgMatches, Command};
 use contract::{ArchitectureName, CanaryName, Engine, LatchName, PairName, ProtocolName, Support};
 use harness::check::Own;
@@ -12,15 +13,8 @@ use machine::simulated::Description;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// Where experiments lie, seen from the repository's root.
-const EXPERIMENTS: &str = "experiments";
-
-/// And machine files.
-const MACHINES: &str = "machines";
 
 /// Something that can be named.
 #[derive(Serialize)]
@@ -183,40 +177,30 @@ fn latches() -> Vec<Entry> {
 fn machines() -> Vec<Entry> {
     let entry = |file: &PathBuf| {
         let name = file.display().to_string();
-        let text = fs::read_to_string(file).unwrap_or_default();
+        let text = shipped::text_of(file).unwrap_or_default();
         match Description::parse(&text) {
             Ok(machine) => plain(&name, &format!("{} cores: {}", machine.cores, machine.source)),
             Err(error) => plain(&name, &format!("unreadable: {error}")),
         }
     };
-    files_below(MACHINES).iter().map(entry).collect()
+    shipped::files_below(shipped::MACHINES, "toml").iter().map(entry).collect()
 }
 
 fn experiments() -> Vec<Entry> {
     let entry = |file: &PathBuf| {
         let name = file.display().to_string();
-        match harness::sweep::Experiment::read(file, crate::engines::cores()) {
-            Ok(experiment) => plain(&name, &experiment.title),
+        match shipped::experiment(file, crate::engines::cores()) {
+            Ok(experiment) => plain(&name, &summary(file, &experiment.title)),
             Err(failure) => plain(&name, &format!("unreadable: {failure}")),
         }
     };
-    files_below(EXPERIMENTS).iter().map(entry).collect()
+    shipped::files_below(shipped::EXPERIMENTS, "toml").iter().map(entry).collect()
 }
 
-fn files_below(folder: &str) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    find_toml(Path::new(folder), &mut files);
-    files.sort();
-    files
-}
-
-fn find_toml(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            find_toml(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "toml") {
-            files.push(path);
-        }
+/// What an experiment is, and the line that measures or simulates it.
+fn summary(file: &Path, title: &str) -> String {
+    match reproduce::name_of(file) {
+        Some(figure) => format!("{title} ('trireme reproduce {figure}')"),
+        None => format!("{title} ('trireme sweep {}')", file.display()),
     }
 }

@@ -2,7 +2,9 @@
 
 pub mod check;
 pub mod compare;
+pub mod completions;
 pub mod crash;
+pub mod diff;
 pub mod doctor;
 pub mod list;
 pub mod log;
@@ -32,12 +34,14 @@ pub fn carry_out(typed: &Typed) -> Result<ExitCode, Failure> {
         Some(("sweep", matches)) => sweep::sweep(matches, &typed.line),
         Some(("reproduce", matches)) => reproduce::reproduce(matches, &typed.line),
         Some(("validate", matches)) => validate::validate(matches, &typed.line),
+        Some(("diff", matches)) => diff::diff(matches),
         Some(("check", matches)) => check::check(matches, &typed.line),
         Some(("recover", matches)) => recover::recover(matches),
         Some(("crash", matches)) => crash::crash(matches),
         Some(("log", matches)) => log::log(matches),
         Some(("node", matches)) => node::node(matches),
         Some(("list", matches)) => list::list(matches),
+        Some(("completions", matches)) => completions::completions(matches),
         Some(("doctor", matches)) => doctor::doctor(matches),
         Some((other, _)) => unreachable!("no command is called {other}"),
         None => welcome::welcome(),

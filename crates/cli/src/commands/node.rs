@@ -85,7 +85,13 @@ fn attached(kind: &str, matches: &ArgMatches) -> Result<ExitCode, Failure> {
     nodes::is_attached();
     let attached = cluster::node::attached(kind, credentials, nodes::forget_own_folder);
     let (words, _) = attached.map_err(|error| failed(error.to_string()))?;
+    carry_out_words(words)
+}
+
+/// Carries out a line that the first node has read already.
+pub fn carry_out_words(words: Vec<String>) -> Result<ExitCode, Failure> {
     let words = std::iter::once("trireme".to_owned()).chain(words).map(Into::into).collect();
-    let typed = arguments::read_words(words).map_err(|stopped| failed(stopped.to_string()))?;
+    let typed = arguments::read_words(words)
+        .map_err(|stopped| Failure::Usage(format!("what the first node says: {stopped}")))?;
     carry_out(&typed)
 }

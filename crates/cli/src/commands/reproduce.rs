@@ -9,7 +9,7 @@ use crate::arguments::{json, out, progress, typed};
 use crate::engines::{self, Machine};
 use crate::progress::Steps;
 use crate::side_by_side::side_by_side;
-use crate::{answer, output, validated};
+use crate::{answer, output, shipped, surroundings, validated};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use harness::folder::Folder;
 use harness::observer::Silent;
@@ -18,11 +18,9 @@ use harness::results::Surroundings;
 use harness::sweep::claims::Sum;
 use harness::sweep::{Cases, Conducted, Experiment, PointResult, journal};
 use harness::{Event, Failure, Observer, Place};
-use machine::hardware::environment::Environment;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,7 +43,7 @@ const TIMES: [(&str, &str); 2] = [("warmup", "2ms"), ("duration", "2ms")];
 /// Options of the line that take the place of the figures'.
 const OPTIONS: [&str; 4] = ["repeat", "warmup", "duration", "workers"];
 
-const EXPERIMENTS: &str = "experiments";
+const EXPERIMENTS: &str = shipped::EXPERIMENTS;
 const RESULTS: &str = "results/reproduce";
 
 /// What can be typed.
@@ -105,7 +103,7 @@ pub fn reproduce(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> 
         let (place, folder) = (machine.place(), folder.join(&figure.name));
         prepared.push(Prepared { figure, machine, place, experiment, cases, folder });
     }
-    let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
+    let surroundings = surroundings::of_line(line);
     let surroundings = validated::beside(surroundings, prepared.iter().map(|one| one.machine));
     let conducted = simulate_all(&prepared, &surroundings, matches)?;
     let conducted = told_again(&prepared, conducted, &surroundings)?;
@@ -218,12 +216,6 @@ struct Prepared<'a> {
 /// The figures that are asked for.
 fn figures(matches: &ArgMatches) -> Result<Vec<Figure>, Failure> {
     let (all, asked) = (all_figures(), typed(matches, "figure"));
-    if all.is_empty() {
-        return Err(Failure::Usage(format!(
-            "no figures in {}, where they are looked for; run it in the project's folder",
-            looked_for_in()
-        )));
-    }
     let Some(asked) = asked else {
         return match matches.get_flag("all") {
             true => Ok(all),
@@ -247,17 +239,27 @@ fn refuse(what: &str, asked: &str, all: &[Figure]) -> Failure {
     let mut papers: Vec<&str> = all.iter().map(|figure| figure.paper.as_str()).collect();
     papers.dedup();
     Failure::Usage(format!(
-        "{what}; allowed: those in {}: {}; or all of a paper: {}",
+        "{what}; allowed: those {}: {}; or all of a paper: {}",
         looked_for_in(),
         near.join(", "),
         papers.join(", ")
     ))
 }
 
-/// The folder of the experiments, as a person finds it.
+/// Where the experiments are, as a person finds them.
 fn looked_for_in() -> String {
-    let here = env::current_dir().unwrap_or_default();
-    here.join(EXPERIMENTS).display().to_string()
+    match Path::new(EXPERIMENTS).is_dir() {
+        true => format!("in {}", env::current_dir().unwrap_or_default().join(EXPERIMENTS).display()),
+        false => "that travel inside the program".to_owned(),
+    }
+}
+
+/// The name by which a file's figure is reproduced, if a paper has it.
+pub fn name_of(file: &Path) -> Option<String> {
+    let mut parts = file.strip_prefix(EXPERIMENTS).ok()?.components();
+    let paper = parts.next()?.as_os_str().to_str()?;
+    PAPERS.iter().find(|(name, _)| *name == paper)?;
+    Some(format!("{paper}/{}", file.file_stem()?.to_str()?))
 }
 
 /// The line that reproduces the figure of `file`, if a paper has it, and its machine.
@@ -272,12 +274,11 @@ pub fn elsewhere(file: &Path) -> Option<(String, Machine)> {
 fn all_figures() -> Vec<Figure> {
     let mut figures = Vec::new();
     for (paper, _) in PAPERS {
-        let Ok(files) = fs::read_dir(Path::new(EXPERIMENTS).join(paper)) else { continue };
-        for file in files.flatten().map(|entry| entry.path()) {
+        let of_paper = Path::new(EXPERIMENTS).join(paper);
+        let files = shipped::files_below(EXPERIMENTS, "toml");
+        for file in files.into_iter().filter(|file| file.parent() == Some(&of_paper)) {
             let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-            if file.extension().is_some_and(|extension| extension == "toml") {
-                figures.push(Figure { name: format!("{paper}/{stem}"), paper: paper.to_owned(), file });
-            }
+            figures.push(Figure { name: format!("{paper}/{stem}"), paper: paper.to_owned(), file });
         }
     }
     figures.sort_by(|one, other| one.name.cmp(&other.name));
@@ -286,7 +287,7 @@ fn all_figures() -> Vec<Figure> {
 
 fn machine_of(figure: &Figure) -> Result<Machine, Failure> {
     // How many cores there are no name depends on.
-    let of_figure = Experiment::read(&figure.file, 1)?.papers_machine;
+    let of_figure = shipped::experiment(&figure.file, 1)?.papers_machine;
     let of_paper = PAPERS.iter().find(|(paper, _)| *paper == figure.paper);
     let (_, of_paper) = of_paper.expect("figures are looked for there");
     let name = of_figure.as_deref().unwrap_or(of_paper);
@@ -371,6 +372,7 @@ impl Observer for Points<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn every_paper_has_a_machine() {

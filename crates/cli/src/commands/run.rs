@@ -2,39 +2,41 @@
 
 use super::verdict;
 use crate::arguments::{measuring, system, workloads};
+use crate::baseline::{self, Baseline};
 use crate::engines::{self, Job, Machine};
 use crate::load_advice::Watching;
 use crate::nodes::with_cluster;
 use crate::progress::Progress;
-use crate::{answer, interrupt, output, selection};
+use crate::{answer, export, interrupt, output, selection, surroundings};
 use ::workloads::audit::Audited;
 use ::workloads::{AnyWorkload, WorkloadVisitor};
 use clap::{ArgMatches, Command};
 use contract::{Engine, PairName};
 use harness::failure::INTERRUPTED;
 use harness::measure::{self, After, Point};
-use harness::results::{RunResult, Surroundings, System};
+use harness::results::{RunResult, System};
 use harness::summary::warnings::too_much_spread;
 use harness::summary::{Measured, Turns};
 use harness::{Failure, Observer, RunOptions, Subject};
-use machine::hardware::environment::Environment;
 use std::marker::PhantomData;
 use std::process::ExitCode;
 
 /// What can be typed.
 pub fn arguments() -> Command {
     let command = Command::new("run").about("Measure one system over one workload");
-    with_cluster(workloads(measuring(system(command), &RunOptions::for_run(engines::cores()))))
+    let command = measuring(system(command), &RunOptions::for_run(engines::cores()));
+    with_cluster(workloads(export::arguments(baseline::arguments(command))))
 }
 
 /// Measures.
 pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let machine = selection::machine(matches)?;
+    let (baseline, forms) = (Baseline::of(matches)?, export::typed_forms(matches)?);
     let (mut subject, workload) = selection::subject(matches, machine, RunOptions::for_run)?;
     let pair = selection::pair(matches)?;
     machine.run(Admit { pairs: &[pair], options: &subject.options })?;
     let folder = selection::out(matches, "run", &subject.workload)?;
-    let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
+    let mut surroundings = surroundings::of_line(line);
 
     let progress = Progress::on(machine, matches);
     let options = &subject.options;
@@ -44,6 +46,7 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let watching = Watching::of_workers(options.workers);
     let (measured, turns) = machine.run(job)?;
     let load = watching.end();
+    surroundings::tell_load(&mut surroundings, &load);
     subject.options.repeat = measured[0].repetitions.len();
 
     let mut system = System::of(&subject, &measured[0]);
@@ -54,7 +57,9 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     }
     let result = RunResult { subject: &subject, surroundings: &surroundings, system };
     // A full disk must not take what was measured: it is printed first.
-    let kept = result.write(&folder);
+    let kept = result
+        .write(&folder)
+        .and_then(|()| export::systems(&folder, std::iter::once(&result.system), &forms));
     let summary = &result.system.summary;
     if matches.get_flag("json") {
         output::print_json(summary)?;
@@ -65,7 +70,8 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     if turns.interrupted.is_some() {
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    Ok(verdict(summary.checks.iter().all(|check| check.passed)))
+    let is_as_good = baseline.hold_against(&folder, matches.get_flag("json"))?;
+    Ok(verdict(is_as_good && summary.checks.iter().all(|check| check.passed)))
 }
 
 /// Refuses what some pairs cannot be told, and a log where there is one.

@@ -2,19 +2,21 @@
 
 use super::{reproduce, verdict};
 use crate::arguments::{default_of, measuring, typed};
+use crate::baseline::{self, Baseline};
 use crate::engines::{self, Job, Machine};
 use crate::progress::Progress;
-use crate::{answer, nodes, output, selection, validated};
-use clap::{Arg, ArgMatches, Command};
+use crate::{answer, export, nodes, output, selection, shipped, surroundings, validated};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use contract::{Durability, Engine};
 use harness::folder::Folder;
 use harness::options::OPTIONS;
 use harness::results::Surroundings;
-use harness::sweep::{Cases, Conducted, Experiment, conduct, journal};
+use harness::sweep::{Case, Cases, Conducted, Experiment, conduct, journal};
+use harness::text::durations;
 use harness::{Failure, Observer, Place, RunOptions};
-use machine::hardware::environment::Environment;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// What can be typed.
 pub fn arguments() -> Command {
@@ -26,10 +28,17 @@ pub fn arguments() -> Command {
              takes the place of the file's, unless the file sweeps it. The parameters.toml of a result on a simulated \
              machine names it, and is swept with --on and that machine's file only.",
         )
-        .arg(Arg::new("experiment").value_name("FILE").required(true).help("The experiment file"));
-    let command = nodes::with_cluster(measuring(command, &defaults)).mut_arg("out", |out| {
-        out.help("Folder of the results [default: results/sweep-NAME, of the file's name]")
-    });
+        .arg(Arg::new("experiment").value_name("FILE").required(true).help("The experiment file"))
+        .arg(
+            Arg::new("dry-run")
+                .long("dry-run")
+                .action(ArgAction::SetTrue)
+                .help("Say which points there are and how long they take, and measure none"),
+        );
+    let command = nodes::with_cluster(export::arguments(baseline::arguments(measuring(command, &defaults))))
+        .mut_arg("out", |out| {
+            out.help("Folder of the results [default: results/sweep-NAME, of the file's name]")
+        });
     OPTIONS.iter().fold(command, |command, option| {
         let default = default_of(option, &defaults);
         let help = format!("{} [default: the file's, or else {default}]", option.help());
@@ -43,18 +52,23 @@ const TIMES: [&str; 3] = ["warmup", "duration", "repeat"];
 /// Sweeps.
 pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let machine = selection::machine(matches)?;
+    let (baseline, forms) = (Baseline::of(matches)?, export::typed_forms_of_sweep(matches)?);
     let file = Path::new(typed(matches, "experiment").expect("required"));
     let typed_options: Vec<(&str, &str)> = selection::options_typed(matches).collect();
     let (experiment, cases) = prepare(file, machine, &typed_options)
         .map_err(|failure| or_simulated(failure, file, machine, &typed_options))?;
     let place = machine.place();
+    if matches.get_flag("dry-run") {
+        output::print(&planned(&experiment, &cases, &place))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let folder = match typed(matches, "out") {
         Some(folder) => PathBuf::from(folder),
         None => PathBuf::from(format!("results/sweep-{}", experiment.name)),
     };
     let folder =
         nodes::folder_to_go_on(journal::FILE_NAME, || Folder::create_to_go_on(&folder, journal::FILE_NAME))?;
-    let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
+    let surroundings = surroundings::of_line(line);
     let surroundings = validated::beside(surroundings, std::iter::once(machine));
 
     let progress = Progress::on(machine, matches);
@@ -67,13 +81,41 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         observer: &progress,
     };
     let conducted = machine.run(job)?;
+    export::points(&folder, &conducted, &forms)?;
 
     if matches.get_flag("json") {
         output::print_json(&conducted)?;
     } else {
         output::print(&answer::of_sweep(&experiment, &conducted, &folder))?;
     }
-    Ok(verdict(conducted.points.iter().flat_map(|point| &point.summary.checks).all(|check| check.passed)))
+    let is_as_good = baseline.hold_against(&folder, matches.get_flag("json"))?;
+    Ok(verdict(
+        is_as_good
+            && conducted.points.iter().flat_map(|point| &point.summary.checks).all(|check| check.passed),
+    ))
+}
+
+/// The points, and how long they take at least.
+fn planned(experiment: &Experiment, cases: &Cases, place: &Place) -> String {
+    let mut text = format!("{}, on {}\n\n", experiment.title, place.shown());
+    for axis in &experiment.axes {
+        text += &format!("  {:<14} {}\n", axis.name, axis.values.join(", "));
+    }
+    for left_out in &cases.left_out {
+        text += &format!("  left out       {}: {}\n", left_out.system(), left_out.why);
+    }
+    let counted = |case: &Case| case.subject.options.repetition() * case.subject.options.repeat as u32;
+    let all: Duration = cases.cases.iter().map(counted).sum();
+    let points = harness::text::numbers::counted(cases.cases.len(), "point");
+    let time = durations::show(all);
+    text + &match place.simulated {
+        true => format!(
+            "\n{points}, {time} of simulated time; a core of this machine simulates that in minutes to hours, depending on the cores simulated\n"
+        ),
+        false => format!(
+            "\n{points}, {time} of measuring, and the time to load the tables, to audit them, and for trials if a rate is a part of what a system can\n"
+        ),
+    }
 }
 
 /// What does not fit this machine, and fits that of the figure's paper: then the failure says how the figure is simulated.
@@ -95,7 +137,7 @@ pub fn prepare(
     typed_options: &[(&str, &str)],
 ) -> Result<(Experiment, Cases), Failure> {
     let (place, defaults) = (machine.place(), machine.defaults(RunOptions::for_compare));
-    let mut experiment = Experiment::read(file, place.cores)?;
+    let mut experiment = shipped::experiment(file, place.cores)?;
     experiment.admit(&place)?;
     if place.simulated && experiment.machine.is_none() {
         // The file's times are those of real machines; an hour of them would be a month of ours.
@@ -104,8 +146,10 @@ pub fn prepare(
         }
     }
     for (name, value) in typed_options {
-        defaults.clone().set(name, value).expect("a name of OPTIONS")?;
         experiment.replace(name, value)?;
+        if !experiment.axes.iter().any(|axis| axis.name == *name) {
+            defaults.clone().set(name, value).expect("a name of OPTIONS")?;
+        }
     }
     let mut cases = machine.run(Resolve { experiment: &experiment, defaults: &defaults, place: &place })?;
     for case in &mut cases.cases {

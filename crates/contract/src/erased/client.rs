@@ -36,6 +36,8 @@ pub fn erased<C: Client>(
 trait AnyClient: Send {
     fn arrival(&mut self) -> Arrival;
 
+    fn kinds(&self) -> &'static [&'static str];
+
     fn next(&mut self) -> ErasedProcedure;
 
     fn finished(&mut self, procedure: ErasedProcedure, completion: &Completion<'_>);
@@ -94,6 +96,10 @@ impl<C: Client> AnyClient for Recycling<C> {
         self.client.arrival()
     }
 
+    fn kinds(&self) -> &'static [&'static str] {
+        self.client.kinds()
+    }
+
     fn next(&mut self) -> ErasedProcedure {
         let next = self.client.next();
         self.fill(next)
@@ -137,6 +143,8 @@ trait AnyProcedure: Send {
 
     fn plan(&self, txn: &mut dyn Transaction, plan: &mut Plan) -> Result<(), Abort>;
 
+    fn kind(&self) -> usize;
+
     fn reads_snapshot(&self) -> bool;
 
     fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool;
@@ -153,6 +161,10 @@ impl<P: Procedure + 'static> AnyProcedure for Filled<P> {
 
     fn plan(&self, txn: &mut dyn Transaction, plan: &mut Plan) -> Result<(), Abort> {
         self.procedure().plan(txn, plan)
+    }
+
+    fn kind(&self) -> usize {
+        self.procedure().kind()
     }
 
     fn reads_snapshot(&self) -> bool {
@@ -177,6 +189,10 @@ impl Client for ErasedClient {
 
     fn arrival(&mut self) -> Arrival {
         self.0.arrival()
+    }
+
+    fn kinds(&self) -> &'static [&'static str] {
+        self.0.kinds()
     }
 
     fn next(&mut self) -> ErasedProcedure {
@@ -215,6 +231,10 @@ impl Procedure for ErasedProcedure {
 
     fn plan<T: Transaction + ?Sized>(&self, txn: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         self.0.plan(&mut Erased(txn), plan)
+    }
+
+    fn kind(&self) -> usize {
+        self.0.kind()
     }
 
     fn reads_snapshot(&self) -> bool {

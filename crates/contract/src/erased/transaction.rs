@@ -26,6 +26,18 @@ impl<T: Transaction + ?Sized> Transaction for Erased<'_, T> {
         self.0.update(table, key, span, change)
     }
 
+    fn update_seeing(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+        shown: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        self.0.update_seeing(table, key, span, change, shown, see)
+    }
+
     fn write(&mut self, table: TableId, key: Key, offset: usize, bytes: &[u8]) -> Result<Presence, Abort> {
         self.0.write(table, key, offset, bytes)
     }

@@ -15,7 +15,7 @@ use crate::architecture::Instance;
 use crate::physical::Physical;
 use crate::protocol::Protocol;
 use crate::session::{BranchPanicked, Reach};
-use crate::transaction::access::Access;
+use crate::transaction::access::{Access, Change, See};
 use crate::transaction::{Decision, Named, Prepared, Txn};
 use contract::{
     Abort, AbortReason, DeploymentCanary, Direction, EngineOptions, Insertion, Key, Merge, Outcome, Presence,
@@ -428,8 +428,8 @@ where
             Ok(prepared) => {
                 self.home.commits_not_before(self.coordinator.latest);
                 let place = self.home.place_in_log();
-                self.tell(Operation::Commit(place));
                 self.home.decide(prepared, Decision::Commit);
+                self.tell(Operation::Commit(place));
                 Ok(())
             }
             Err(abort) => {
@@ -518,7 +518,28 @@ where
         self.alive()?;
         let presence = match self.away(table, key) {
             None => self.home.update(table, key, span, change)?,
-            Some(instance) => self.update_away(instance, (table, key), span, change)?,
+            Some(instance) => {
+                let nothing = Span::new(span.start(), 0);
+                self.update_away(instance, (table, key), (span, change), (nothing, &mut |_| ()))?
+            }
+        };
+        Ok(self.coordinator.finds(presence))
+    }
+
+    /// Away from home both parts come, and the changed one goes back.
+    fn update_seeing(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+        shown: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        self.alive()?;
+        let presence = match self.away(table, key) {
+            None => self.home.update_seeing(table, key, span, change, shown, see)?,
+            Some(instance) => self.update_away(instance, (table, key), (span, change), (shown, see))?,
         };
         Ok(self.coordinator.finds(presence))
     }
@@ -618,8 +639,18 @@ where
         Ok(self.coordinator.inserts(insertion))
     }
 
+    /// What is elsewhere is nobody's here.
     fn ahead(&mut self, table: TableId, keys: &[Key]) {
-        self.home.ahead(table, keys);
+        let mut left = keys;
+        while !left.is_empty() {
+            let is_here = |key: &Key| self.away(table, *key).is_none();
+            let first = is_here(&left[0]);
+            let (keys, others) = left.split_at(left.iter().take_while(|key| is_here(key) == first).count());
+            if first {
+                self.home.ahead(table, keys);
+            }
+            left = others;
+        }
     }
 
     fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {
@@ -711,23 +742,26 @@ where
         Ok(presence(answer))
     }
 
-    /// Changes bytes of a row at another instance. What becomes of them it is told with the next message, unless it has done the same.
+    /// Changes bytes of a row at another instance, and shows others as they were before. What becomes of the first it is told with the next
+    /// message, unless it has done the same.
     fn update_away(
         &mut self,
         instance: usize,
         (table, key): (TableId, Key),
-        span: Span,
-        change: &mut dyn FnMut(&mut [u8]),
+        (span, change): (Span, Change<'_>),
+        (shown, see): (Span, See<'_>),
     ) -> Result<Presence, Abort> {
         let mut row = std::mem::take(&mut self.coordinator.row);
         let name = self.home.name(table, key);
         let key = name.named();
-        let operation = Operation::ReadToWrite { table, key, span };
+        let operation = Operation::ReadToWrite { table, key, span, shown };
         let read = self.show(instance, Kind::Update, operation, &mut |bytes| {
             row.clear();
             row.extend_from_slice(bytes);
         });
         if read == Ok(Presence::Present) {
+            with_aligned(&row[span.length()..], see);
+            row.truncate(span.length());
             aligned(&mut row, change);
             if self.coordinator.fragment(instance).is_none() {
                 let operation = Operation::WriteBack { table, key, offset: span.start(), bytes: &row };
@@ -741,7 +775,7 @@ where
 
 /// Shows bytes of a row as procedures expect them: aligned to eight.
 fn with_aligned(bytes: &[u8], see: impl FnOnce(&[u8])) {
-    if bytes.as_ptr().addr().is_multiple_of(size_of::<u64>()) {
+    if bytes.is_empty() || bytes.as_ptr().addr().is_multiple_of(size_of::<u64>()) {
         return see(bytes);
     }
     let mut words = vec![0u64; bytes.len().div_ceil(size_of::<u64>())];

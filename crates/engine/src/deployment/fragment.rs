@@ -153,6 +153,40 @@ where
         })
     }
 
+    /// Enters both parts, as they were before: the changed one, and behind it the one that was seen.
+    fn update_seeing(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+        shown: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        if !self.is_here(table, key) {
+            see(self.zeros(shown.length()));
+            change(self.zeros(span.length()));
+            return Ok(Presence::Present);
+        }
+        let name = self.txn.name(table, key);
+        self.entries.begin_entry(Kind::Update, table, name.named());
+        let start = self.entries.bytes().len();
+        let (changed, seen) = self.entries.put_present(span.length(), shown.length());
+        let change = &mut |bytes: &mut [u8]| {
+            changed.copy_from_slice(bytes);
+            change(bytes);
+        };
+        let presence = self.txn.update_seeing(table, key, span, change, shown, &mut |bytes| {
+            seen.copy_from_slice(bytes);
+            see(bytes);
+        })?;
+        if presence == Presence::Missing {
+            self.entries.cut(start);
+            self.entries.put(Answer::Missing);
+        }
+        Ok(presence)
+    }
+
     fn write(&mut self, table: TableId, key: Key, offset: usize, bytes: &[u8]) -> Result<Presence, Abort> {
         if !self.is_here(table, key) {
             return Ok(Presence::Present);
@@ -217,7 +251,16 @@ where
     }
 
     fn ahead(&mut self, table: TableId, keys: &[Key]) {
-        self.txn.ahead(table, keys);
+        let mut left = keys;
+        while !left.is_empty() {
+            let is_here = |key: &Key| self.is_here(table, *key);
+            let first = is_here(&left[0]);
+            let (keys, others) = left.split_at(left.iter().take_while(|key| is_here(key) == first).count());
+            if first {
+                self.txn.ahead(table, keys);
+            }
+            left = others;
+        }
     }
 
     fn delete(&mut self, table: TableId, key: Key) -> Result<Presence, Abort> {

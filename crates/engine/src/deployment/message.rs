@@ -18,8 +18,8 @@ pub(super) enum Operation<'m> {
     Read { table: TableId, key: Named<'m>, span: Span },
     /// A row.
     ReadWhole { table: TableId, key: Named<'m> },
-    /// Bytes of a row that will be written.
-    ReadToWrite { table: TableId, key: Named<'m>, span: Span },
+    /// Bytes of a row that will be written, and others behind them that are only seen.
+    ReadToWrite { table: TableId, key: Named<'m>, span: Span, shown: Span },
     /// What became of them. Asks for nothing.
     WriteBack { table: TableId, key: Named<'m>, offset: usize, bytes: &'m [u8] },
     /// A blind write.
@@ -173,7 +173,9 @@ impl Message {
         match operation {
             O::Read { table, key, span } => self.head(tag::READ, table, key).span(span),
             O::ReadWhole { table, key } => self.head(tag::READ_WHOLE, table, key),
-            O::ReadToWrite { table, key, span } => self.head(tag::READ_TO_WRITE, table, key).span(span),
+            O::ReadToWrite { table, key, span, shown } => {
+                self.head(tag::READ_TO_WRITE, table, key).span(span).span(shown)
+            }
             O::WriteBack { table, key, offset, bytes } => {
                 self.head(tag::WRITE_BACK, table, key).number(offset as u64).string(bytes)
             }
@@ -214,6 +216,19 @@ impl Message {
     /// Forgets what is behind so many bytes.
     pub(super) fn cut(&mut self, bytes: usize) {
         self.0.truncate(bytes);
+    }
+
+    /// Adds bytes that are to be filled, for one thing and for another.
+    pub(super) fn add_two(&mut self, one: usize, other: usize) -> (&mut [u8], &mut [u8]) {
+        let start = self.0.len();
+        self.0.resize(start + one + other, 0);
+        self.0[start..].split_at_mut(one)
+    }
+
+    /// Adds that there is a row, and bytes of two parts of it that are to be filled.
+    pub(super) fn put_present(&mut self, one: usize, other: usize) -> (&mut [u8], &mut [u8]) {
+        self.byte(tag::PRESENT).number((one + other) as u64);
+        self.add_two(one, other)
     }
 
     /// Adds an answer.
@@ -320,7 +335,9 @@ impl<'m> Reading<'m> {
                 match tag {
                     tag::READ => O::Read { table, key, span: self.span()? },
                     tag::READ_WHOLE => O::ReadWhole { table, key },
-                    tag::READ_TO_WRITE => O::ReadToWrite { table, key, span: self.span()? },
+                    tag::READ_TO_WRITE => {
+                        O::ReadToWrite { table, key, span: self.span()?, shown: self.span()? }
+                    }
                     tag::WRITE_BACK => {
                         O::WriteBack { table, key, offset: self.length()?, bytes: self.string()? }
                     }
@@ -505,7 +522,7 @@ mod tests {
         let operations = [
             Operation::Read { table, key, span },
             Operation::ReadWhole { table, key: bytes },
-            Operation::ReadToWrite { table, key, span },
+            Operation::ReadToWrite { table, key, span, shown: Span::new(40, 3) },
             Operation::WriteBack { table, key, offset: 8, bytes: row },
             Operation::Write { table, key: bytes, offset: 0, bytes: b"" },
             Operation::Replace { table, key, row },

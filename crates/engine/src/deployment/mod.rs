@@ -82,7 +82,7 @@ use crate::physical::Physical;
 use crate::protocol::Protocol;
 use crate::session::{Fragments, InSlots, Run};
 use crate::transaction::Txn;
-use contract::{EngineOptions, Site};
+use contract::{EngineOptions, PrefetchName, Site};
 use coordinator::Coordinator;
 
 /// Where workers run on this machine, in their order.
@@ -101,11 +101,12 @@ where
         Coordinator::new(self.instances(), options)
     }
 
-    fn serve_branches(mut txn: Txn<'e, Self>, fragments: impl Fragments, run: Run<'e>) {
+    fn serve_branches(txn: &mut Txn<'e, Self>, fragments: impl Fragments, run: Run<'e>) {
         txn.readers_wait = run.options.readers_wait;
         if let Some(log) = run.log {
             txn.log_to(log);
         }
-        participant::serve(&mut txn, fragments, run.ids, run.options.deployment_canary);
+        txn.heed_hints_if(run.options.prefetch == PrefetchName::On);
+        participant::serve(txn, fragments, run.ids, run.options.deployment_canary);
     }
 }

@@ -22,7 +22,7 @@ use crate::protocol::{Attempt, Protocol};
 use crate::session::Fragments;
 use crate::transaction::{Decision, LogPlace, Named, Prepared, Txn};
 use contract::{
-    Abort, AbortReason, CommitId, DeploymentCanary, Key, Outcome, Plan, Presence, Procedure, TableId,
+    Abort, AbortReason, CommitId, DeploymentCanary, Key, Outcome, Plan, Presence, Procedure, Span, TableId,
     Transaction,
 };
 
@@ -181,10 +181,19 @@ where
                 let presence = self.txn.read_whole(table, key, &mut |bytes| shown.become_copy_of(bytes))?;
                 self.shows(presence);
             }
-            O::ReadToWrite { table, key, span } => {
+            O::ReadToWrite { table, key, span, shown: Span { len: 0, .. } } => {
                 let key = self.key(table, key);
                 let shown = &mut self.shown;
                 let presence = self.txn.update(table, key, span, &mut |bytes| shown.become_copy_of(bytes))?;
+                self.shows(presence);
+            }
+            O::ReadToWrite { table, key, span, shown } => {
+                let key = self.key(table, key);
+                self.shown.clear();
+                let (changed, seen) = self.shown.add_two(span.length(), shown.length());
+                let copy = &mut |bytes: &mut [u8]| changed.copy_from_slice(bytes);
+                let see = &mut |bytes: &[u8]| seen.copy_from_slice(bytes);
+                let presence = self.txn.update_seeing(table, key, span, copy, shown, see)?;
                 self.shows(presence);
             }
             O::Write { table, key, offset, bytes } => {

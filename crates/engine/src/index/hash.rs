@@ -173,13 +173,13 @@ impl<L: Latch> HashIndex<L> {
         cpu::prefetch_read((&raw const *self.bucket(hash)).cast());
     }
 
-    /// A record whose tag matches, its key not verified: the line that a look-up of `hash` needs next.
+    /// A record whose tag matches, its key not verified: the line that a look-up of `hash` needs next, and mostly its record.
     #[inline(always)]
     pub fn candidate(&self, hash: Hash) -> Option<RecordRef> {
         let bucket = self.bucket(hash);
         let first = bucket.matches(hash).trailing_zeros() as usize;
-        // Relaxed: the record is only asked for, not read.
-        let entry = bucket.slots.get(first)?.load(Ordering::Relaxed);
+        // Acquire: its key is read if the record is remembered; pairs with the Release in `link`.
+        let entry = bucket.slots.get(first)?.load(Ordering::Acquire);
         // The thread that filled the slot may have emptied it since.
         if entry == 0 {
             return None;

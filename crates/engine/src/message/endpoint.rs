@@ -9,11 +9,14 @@
 //!
 //! On a stream a message is its length and the number of the slot that it is for, four bytes each, and its bytes. Between processes there is a checksum before the bytes, of all three and of
 //! how many messages of this run came before on the stream: what does not fit together is not of an engine like this one, or a message was lost, came twice, or came out of turn, and the instance that it came from is lost. Who has lost an instance, or has
-//! a branch that has panicked, tells all others that he breaks off.
+//! a branch that has panicked, tells all others that he breaks off, and whom he has lost: all name the same.
+//!
+//! *What may wait.* Where a write is a call of the system, or of another library, a decision, which nobody answers, is *posted*: it goes with the first message of the worker's next transaction, or when that turns out to send none, or in the round after the
+//! next if there is no transaction. Order on the stream is kept, so that it is there before whatever is sent later.
 //!
 //! *Who is silent.* Between processes nobody can tell one that is slow from one that is gone, or a message that is late from one that is lost, if nothing comes after it. So a worker that has sent nothing
 //! to a counterpart for a while sends it a *beat*, whose number says what should have come before; and of whom nothing is heard for [`worker::patience`], not even
-//! that, the instance is lost. Whoever was kept from listening himself listens for as long again.
+//! that, the instance is lost. Only whole messages are heard. Whoever was kept from listening himself listens for as long again.
 //!
 //! *Durable.* Where instances are processes, each with a log of its own, the first worker of each tells those of the others what is durable there ([`Log::durable_everywhere`]).
 //!
@@ -28,6 +31,7 @@ use crate::facade::clock::{self, Ticks};
 use crate::facade::socket;
 use crate::facade::{cpu, worker};
 use crate::protocol::{SlotId, Wake, Waker};
+use contract::telling::{tell, told};
 use contract::{LogError, Lost};
 
 /// Where a worker is in its deployment.
@@ -119,8 +123,8 @@ impl Logged<'_> {
 
 /// What is wrong with a counterpart.
 enum Wrong {
-    /// It has told so.
-    BreaksOff,
+    /// It has told so, and whom it has lost itself, if that is why.
+    BreaksOff(Option<Lost>),
     /// The bytes are no message.
     NoMessage,
 }
@@ -140,6 +144,8 @@ pub(crate) struct Endpoint<'e> {
     counterparts: Vec<Option<Counterpart>>,
     /// By instance: whether something has come, if several are asked for that at once.
     ready: Vec<bool>,
+    /// The same by socket.
+    polled: Vec<bool>,
     /// The instance to look at next.
     next: usize,
     /// By slot of the worker.
@@ -148,8 +154,7 @@ pub(crate) struct Endpoint<'e> {
     logged: Option<Logged<'e>>,
     /// Whether something may wait at a counterpart, for what is put next.
     has_posted: bool,
-    /// Rounds until the next look at the clock, and when the last one was.
-    rounds: u32,
+    /// When the clock was last looked at.
     looked: Ticks,
     has_finished: bool,
     is_closed: bool,
@@ -173,8 +178,6 @@ const DURABLE: usize = END - 3;
 /// The sender is there.
 const BEAT: usize = END - 4;
 
-/// Rounds of a worker between two looks at the clock.
-const ROUNDS_BETWEEN_LOOKS: u32 = 16;
 /// Beats in the time after which who is silent is lost.
 const BEATS_IN_PATIENCE: u32 = 8;
 
@@ -221,11 +224,11 @@ impl<'e> Endpoint<'e> {
             channels,
             counterparts: (0..position.instances).map(counterpart).collect(),
             ready: Vec::new(),
+            polled: Vec::new(),
             next: 0,
             mailboxes: std::iter::repeat_with(Mailbox::default).take(position.slots()).collect(),
             logged: None,
             has_posted: false,
-            rounds: ROUNDS_BETWEEN_LOOKS,
             looked: now,
             has_finished: false,
             is_closed: false,
@@ -256,11 +259,11 @@ impl<'e> Endpoint<'e> {
         self.send(instance, slot, message);
     }
 
-    /// The same of a message that nobody waits for to answer it. Where a write is a call of the system, it goes with the next message there, if one follows at once ([`Endpoint::send_posted`]).
+    /// The same of a message that nobody waits for to answer it. Where a write takes long, it goes with the next message there, if one follows at once ([`Endpoint::send_posted`]).
     pub fn post_to_branch(&mut self, instance: usize, number: usize, message: &[u8]) {
         let slot = self.position.counterpart(instance).branch_slot(self.position.instance, number);
         let to = self.counterparts[instance].as_mut().expect("nobody writes to its own instance");
-        if to.channel.socket().is_none() {
+        if !to.channel.is_slow_to_write() {
             return self.send(instance, slot, message);
         }
         to.spoke = self.looked;
@@ -308,11 +311,6 @@ impl<'e> Endpoint<'e> {
 
     /// Tells those who have heard nothing for a while that this worker is there, and loses those who have told nothing for long.
     fn look_at_clock(&mut self) {
-        self.rounds -= 1;
-        if self.rounds > 0 {
-            return;
-        }
-        self.rounds = ROUNDS_BETWEEN_LOOKS;
         if !self.channels.leave_process() || self.is_broken {
             return;
         }
@@ -372,7 +370,7 @@ impl<'e> Endpoint<'e> {
                 continue;
             }
             has_moved = true;
-            counterpart.heard = self.looked;
+            let before = counterpart.delivered;
             let delivered = counterpart.deliver(channels.leave_process(), |slot, message| {
                 if slot == BEAT {
                     return Some(());
@@ -385,16 +383,26 @@ impl<'e> Endpoint<'e> {
                     grants.wake(SlotId((first + slot) as u32), Wake::Granted);
                 })
             });
+            if counterpart.delivered != before {
+                // Bytes that never become a message are no sign of life.
+                counterpart.heard = self.looked;
+            }
             match delivered {
                 Ok(()) => {}
-                Err(Wrong::BreaksOff) => channels.lose(instance, Lost::BREAKS_OFF.to_owned()),
+                // Of this instance it may have heard nothing.
+                Err(Wrong::BreaksOff(Some(lost))) if lost.instance != position.instance => {
+                    channels.lose(lost.instance, lost.why);
+                }
+                Err(Wrong::BreaksOff(_)) => channels.lose(instance, Lost::BREAKS_OFF.to_owned()),
                 Err(Wrong::NoMessage) => channels.lose(instance, "what it sent is no message".to_owned()),
             }
         }
         if channels.is_broken() && !self.is_broken {
             self.is_broken = true;
             if channels.leave_process() {
-                self.tell_all(BREAK, b"");
+                let mut lost = Vec::new();
+                channels.with_lost(|of| of.iter().for_each(|of| tell(of, &mut lost)));
+                self.tell_all(BREAK, &lost);
             }
             if let Some(Logged { log, .. }) = &self.logged {
                 // What is not durable there never will be.
@@ -413,14 +421,20 @@ impl<'e> Endpoint<'e> {
 
     /// Asks of all sockets at once whether something has come, if there are several: one call of the system, not one for each. Whether there are.
     fn poll(&mut self) -> bool {
+        let socket = |counterpart: &Option<Counterpart>| {
+            counterpart.as_ref().is_some_and(|it| it.channel.socket().is_some())
+        };
         let sockets =
             self.counterparts.iter().flatten().filter_map(|counterpart| counterpart.channel.socket());
         if sockets.clone().nth(1).is_none() {
             return false;
         }
-        socket::poll(sockets, &mut self.ready).unwrap_or_else(|error| panic!("polling sockets: {error}"));
-        // There is none to this instance itself.
-        self.ready.insert(self.position.instance, false);
+        socket::poll(sockets, &mut self.polled).unwrap_or_else(|error| panic!("polling sockets: {error}"));
+        let mut polled = self.polled.iter();
+        self.ready.clear();
+        // Who has no socket is looked at.
+        let of = |it: &Option<Counterpart>| !socket(it) || *polled.next().expect("one for each socket");
+        self.ready.extend(self.counterparts.iter().map(of));
         true
     }
 
@@ -497,6 +511,11 @@ impl<'e> Endpoint<'e> {
 impl Counterpart {
     /// Lets a message go with what is flushed next.
     fn put(&mut self, slot: usize, message: &[u8], is_checked: bool) {
+        assert!(
+            !is_checked || message.len() <= MOST_MESSAGE_BYTES,
+            "a message of {} bytes: allowed: {MOST_MESSAGE_BYTES} at most",
+            message.len()
+        );
         put_number(&mut self.outgoing, message.len());
         put_number(&mut self.outgoing, slot);
         if is_checked {
@@ -572,13 +591,13 @@ impl Counterpart {
             match slot {
                 END => self.has_ended = true,
                 FINISHED => self.has_finished = true,
-                BREAK => return Err(Wrong::BreaksOff),
+                BREAK => return Err(Wrong::BreaksOff(told(message))),
                 slot => deliver(slot, message).ok_or(Wrong::NoMessage)?,
             }
             self.taken += head_bytes + length;
         }
-        if self.taken == self.incoming.len() {
-            self.incoming.clear();
+        if self.taken > self.incoming.len() / 2 {
+            self.incoming.drain(..self.taken);
             self.taken = 0;
         }
         Ok(())
@@ -735,7 +754,7 @@ mod tests {
         };
         one.post_to_branch(1, 0, b"decided");
         assert!(one.communicate(&grants) && !one.is_flushed(), "it is to come here again at once");
-        assert_eq!(next(&mut other), [b"".as_slice(); 0]);
+        assert!(next(&mut other).is_empty());
         one.send_to_branch(1, 0, b"the next");
         assert_eq!(next(&mut other), [b"decided".as_slice(), b"the next"]);
         one.post_to_branch(1, 0, b"decided");
@@ -748,10 +767,17 @@ mod tests {
 
     #[test]
     fn an_instance_that_breaks_off_or_sends_what_is_no_message_is_lost() {
-        for (head, why) in [
-            (Some(BREAK), Lost::BREAKS_OFF),
-            (Some(7), "what it sent is no message"),
-            (None, "its process has ended"),
+        let because_of = |instance| {
+            let mut message = Vec::new();
+            tell(&Lost::new(instance, "its process has ended"), &mut message);
+            message
+        };
+        for (sent, instance, why) in [
+            (Some((BREAK, vec![])), 1, Lost::BREAKS_OFF),
+            (Some((BREAK, because_of(2))), 2, "its process has ended"),
+            (Some((BREAK, because_of(0))), 1, Lost::BREAKS_OFF),
+            (Some((7, vec![])), 1, "what it sent is no message"),
+            (None, 1, "its process has ended"),
         ] {
             let [here, there] = two_parts();
             let grants = Grants::new(TWO.slots(), None);
@@ -761,8 +787,8 @@ mod tests {
             one.communicate(&grants);
             let mut message = Vec::new();
             assert!(one.take(0, &mut message) && message == b"an answer" && !one.is_broken());
-            match head {
-                Some(slot) => other.send(0, slot, b""),
+            match sent {
+                Some((slot, message)) => other.send(0, slot, &message),
                 None => drop(other),
             }
             assert!(!one.all_have_finished());
@@ -771,7 +797,7 @@ mod tests {
             }
             assert!(one.all_have_finished(), "nobody waits for it");
             drop(one);
-            assert_eq!(here.into_lost(), Some(Lost::new(1, why)));
+            assert_eq!(here.into_lost(), Some(Lost::new(instance, why)));
         }
     }
 

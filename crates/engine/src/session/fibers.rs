@@ -22,7 +22,7 @@ use crate::protocol::SlotId;
 use crate::storage::AllocationCache;
 use crate::storage::Table;
 use crate::transaction::Txn;
-use contract::{Client, Effort, Sampled};
+use contract::{Client, Effort, LogError, Sampled};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -61,7 +61,7 @@ pub(crate) fn run<'e, A: InSlots<'e>, C: Client>(
 ) -> Report<C> {
     let slots = caches.len();
     let in_flight = slots - A::branch_slots(world.state, slots);
-    let statistics = WorkerStatistics::new(client, start, in_flight, world.run);
+    let statistics = WorkerStatistics::new(client, me, start, in_flight, world.run);
     let mut home = Home { statistics, panic: None, living: in_flight, ended: 0 };
     let place = &raw mut home;
     let body = |(number, allocations)| {
@@ -120,7 +120,10 @@ pub(crate) fn run<'e, A: InSlots<'e>, C: Client>(
         }
         match scheduler.next_wake() {
             Some(until) => spin.pause_until(until),
-            None if !scheduler.has_waiting() && (has_ended || turn == Turn::NothingNow) => spin.rest(),
+            None if !scheduler.has_waiting() && (has_ended || turn == Turn::NothingNow) => {
+                spin.expect_at(home.statistics.next_arrival().filter(|_| !has_ended));
+                spin.rest();
+            }
             None => spin.pause(),
         }
     }
@@ -192,7 +195,7 @@ fn live<'e, A: InSlots<'e>, C: Client>(
         slot.txn.architecture.go_home();
         let began = clock::now();
         // SAFETY: as above.
-        unsafe { &mut *home }.statistics.begin(free_since, began);
+        let begun = unsafe { &mut *home }.statistics.begin(free_since, drawn.due, began);
         let outcome = planned.and_then(|()| {
             catch_unwind(AssertUnwindSafe(|| {
                 slot.prefetch_now(&drawn);
@@ -209,13 +212,13 @@ fn live<'e, A: InSlots<'e>, C: Client>(
             match outcome {
                 Ok(Ok(Some(ended))) => {
                     let entered = catch_unwind(AssertUnwindSafe(|| {
-                        slot.enter(&mut home.statistics, drawn, ended, began)
+                        slot.enter(&mut home.statistics, drawn, ended, begun)
                     }));
                     if let Err(panic) = entered {
                         home.fail(panic);
                     }
                 }
-                Ok(Ok(None)) => slot.give_up(&mut home.statistics, began),
+                Ok(Ok(None)) => slot.give_up(&mut home.statistics, begun),
                 Ok(Err(error)) => home.statistics.fail(error),
                 Err(panic) if panic.is::<BranchPanicked>() => home.statistics.stop(),
                 Err(panic) => home.fail(panic),
@@ -256,8 +259,12 @@ fn serve_branches<'e, A: InSlots<'e>, C: Client>(
     world: &World<'e, A>,
 ) {
     txn.architecture.let_others_run();
-    let served = catch_unwind(AssertUnwindSafe(|| A::serve_branches(txn, AtHome(home), world.run)));
+    let served = catch_unwind(AssertUnwindSafe(|| A::serve_branches(&mut txn, AtHome(home), world.run)));
     if let Err(panic) = served {
+        if let Some(log) = world.run.log {
+            // Before the slot leaves the epoch of what it may have voted for: none in which that is missing here becomes durable.
+            log.fail(&LogError::Refused { why: "a branch has panicked".to_owned() });
+        }
         A::branch_has_panicked(world.state);
         // SAFETY: as in `live`: it never leaves home.
         unsafe { &mut *home }.fail(panic);

@@ -56,7 +56,7 @@ pub(crate) fn run<'e, P: Protocol, F: Concurrent, C: Client>(
     world: &World<'e, P, F>,
 ) -> Report<C> {
     let (most, options) = (caches.len(), world.run.options);
-    let statistics = WorkerStatistics::new(client, start, most, world.run);
+    let statistics = WorkerStatistics::new(client, me, start, most, world.run);
     let mut home =
         Home { statistics, admission: Admission::new(options.in_flight, most), busy: 0, panic: None };
     let place = &raw mut home;
@@ -86,9 +86,14 @@ pub(crate) fn run<'e, P: Protocol, F: Concurrent, C: Client>(
         let admitted = unsafe { &*place }.admitted(most);
         match fibers.round(admitted) {
             Round::Ran => spin = cpu::Spin::new(),
-            Round::Waits(Some(until)) => spin.pause_until(until),
-            Round::Waits(None) => spin.pause(),
-            Round::NothingNow => spin.rest(),
+            Round::Waits(until) => match until.into_iter().chain(arrival(place)).min() {
+                Some(until) => spin.pause_until(until),
+                None => spin.pause(),
+            },
+            Round::NothingNow => {
+                spin.expect_at(arrival(place));
+                spin.rest();
+            }
             Round::Ended => break,
         }
     }
@@ -113,6 +118,15 @@ impl<C: Client> Home<'_, C> {
     fn admitted(&self, most: usize) -> usize {
         if self.statistics.is_over() { most } else { self.admission.admitted() }
     }
+}
+
+/// When the next transaction arrives, in an open loop, unless those that were before it are still to become durable, which may come first.
+/// Called while no fiber runs.
+#[cold]
+fn arrival<C: Client>(home: *const Home<'_, C>) -> Option<Ticks> {
+    // SAFETY: no fiber runs, and none holds a borrow of `home` while it does not.
+    let statistics = unsafe { &(*home).statistics };
+    statistics.next_arrival().filter(|_| !statistics.waits_for_log())
 }
 
 /// The life of fiber `number`.
@@ -162,7 +176,7 @@ fn live<'e, P: Protocol, F: Concurrent, C: Client>(
         // Alone, and planned in no time, it begins when the last one has ended.
         let began = if is_alone && !slot.plans() { ready } else { clock::now() };
         // SAFETY: as above.
-        unsafe { &mut *home }.statistics.begin(free_since, began);
+        let begun = unsafe { &mut *home }.statistics.begin(free_since, drawn.due, began);
         let executed = planned.and_then(|()| {
             catch_unwind(AssertUnwindSafe(|| {
                 slot.fetch_planned(&drawn);
@@ -178,13 +192,13 @@ fn live<'e, P: Protocol, F: Concurrent, C: Client>(
             Ok(Ok(Some(ended))) => {
                 at_home.admission.has_ended();
                 let entered = catch_unwind(AssertUnwindSafe(|| {
-                    slot.enter(&mut at_home.statistics, drawn, ended, began)
+                    slot.enter(&mut at_home.statistics, drawn, ended, begun)
                 }));
                 if let Err(panic) = entered {
                     at_home.fail(panic);
                 }
             }
-            Ok(Ok(None)) => slot.give_up(&mut at_home.statistics, began),
+            Ok(Ok(None)) => slot.give_up(&mut at_home.statistics, begun),
             Ok(Err(error)) => at_home.statistics.fail(error),
             Err(panic) => at_home.fail(panic),
         }

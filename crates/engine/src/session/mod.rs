@@ -15,6 +15,8 @@
 //! | [`walk`] | a slot's part in a checkpoint |
 //! | [`interval`] | when transactions count, and for what |
 //! | [`ring`] | transactions drawn ahead |
+//! | [`schedule`] | when they arrive, in an open loop |
+//! | [`series`] | what happens, slice by slice |
 //!
 //! One clock reading between two transactions ends the one and begins the next, and the lines of planned keys are asked
 //! for while earlier transactions run.
@@ -30,6 +32,8 @@ pub(crate) mod lent;
 mod precedence;
 mod reach;
 mod ring;
+mod schedule;
+mod series;
 mod serving;
 mod slot;
 mod statistics;
@@ -38,6 +42,7 @@ mod walk;
 pub(crate) use interval::CoolDown;
 pub(crate) use precedence::Precedence;
 pub(crate) use reach::{BranchPanicked, Fragments, InSlots, Reach, Whole};
+pub(crate) use schedule::Among;
 pub(crate) use serving::serve;
 pub(crate) use statistics::Report;
 
@@ -64,18 +69,21 @@ pub(crate) struct Run<'e> {
     pub precedence: Option<&'e Precedence>,
     /// Where commits are logged, if they are.
     pub log: Option<&'e Log>,
+    /// Where these workers are among those of the whole run.
+    pub among: Among,
 }
 
-/// Runs `client`'s transactions in `txn`'s slot, one at a time, until the run is over, which began at `start`; answers what was
+/// Runs `client`'s transactions, which is that of the host of this number, in `txn`'s slot, one at a time, until the run is over, which began at `start`; answers what was
 /// counted.
 pub(crate) fn run<A: Architecture, C: Client>(
+    number: usize,
     txn: Txn<'_, A>,
     client: C,
     start: Ticks,
     run: Run<'_>,
 ) -> Report<C> {
     let mut slot = Slot::new(txn, Whole, run);
-    let mut statistics = WorkerStatistics::new(client, start, 1, run);
+    let mut statistics = WorkerStatistics::new(client, number, start, 1, run);
     let mut free_since = start;
     let mut rest = cpu::Spin::new();
     loop {
@@ -83,23 +91,24 @@ pub(crate) fn run<A: Architecture, C: Client>(
             Next::Drawn => {}
             Next::NothingNow => {
                 slot.tell_effort_of_last_phase(&mut statistics);
+                rest.expect_at(statistics.next_arrival());
                 slot.rest(&mut rest);
                 acknowledge(&mut slot, &mut statistics);
                 continue;
             }
             Next::Over => break,
         }
-        let began = statistics.last();
-        statistics.begin(free_since, began);
+        let due = statistics.peek(0).expect("there is a next one").due;
+        let begun = statistics.begin(free_since, due, statistics.last());
         slot.prefetch(&mut statistics);
         // It runs where it lies in the ring: procedures are large.
         let interval = statistics.interval();
         match slot.execute(statistics.peek(0).expect("there is a next one"), interval) {
             Ok(Some(ended)) => {
                 let drawn = statistics.take();
-                slot.enter(&mut statistics, drawn, ended, began);
+                slot.enter(&mut statistics, drawn, ended, begun);
             }
-            Ok(None) => slot.give_up(&mut statistics, began),
+            Ok(None) => slot.give_up(&mut statistics, begun),
             Err(error) => statistics.fail(error),
         }
         rest = cpu::Spin::new();

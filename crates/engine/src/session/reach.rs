@@ -90,7 +90,7 @@ pub(crate) trait InSlots<'e>: InFibers<'e> {
     fn reach(&self, options: &EngineOptions) -> Self::Reach;
 
     /// Runs branches of other instances' transactions in a slot for them ([`InFibers::branch_slots`]), until the run is over.
-    fn serve_branches(txn: Txn<'e, Self>, fragments: impl Fragments, run: Run<'e>) {
+    fn serve_branches(txn: &mut Txn<'e, Self>, fragments: impl Fragments, run: Run<'e>) {
         let _ = (txn, fragments, run);
         unreachable!("it has no such slots")
     }

@@ -3,6 +3,7 @@
 //! Drawing ahead, in bursts, keeps the time to draw out of latencies, and shows which lines later transactions will
 //! need.
 
+use crate::facade::clock::Ticks;
 use contract::Plan;
 
 /// Transactions drawn ahead.
@@ -12,6 +13,8 @@ pub(super) const RING: usize = 16;
 pub(super) struct Drawn<P> {
     pub procedure: P,
     pub plan: Plan,
+    /// When it arrives, in an open loop.
+    pub due: Ticks,
 }
 
 /// Transactions drawn and not yet run, oldest first.
@@ -35,12 +38,12 @@ impl<P> Ring<P> {
         self.len
     }
 
-    /// Adds a transaction that has not planned yet.
-    pub fn push(&mut self, procedure: P) {
+    /// Adds a transaction that has not planned yet, and arrives then.
+    pub fn push(&mut self, procedure: P, due: Ticks) {
         assert!(self.len < RING, "drawn into a full ring");
         let mut plan = self.plans.pop().expect("a plan for every transaction drawn");
         plan.clear();
-        self.places[(self.first + self.len) % RING] = Some(Drawn { procedure, plan });
+        self.places[(self.first + self.len) % RING] = Some(Drawn { procedure, plan, due });
         self.len += 1;
     }
 
@@ -55,6 +58,12 @@ impl<P> Ring<P> {
     /// The transaction that will run after `ahead` others.
     pub fn peek(&mut self, ahead: usize) -> Option<&mut Drawn<P>> {
         if ahead < self.len { self.places[(self.first + ahead) % RING].as_mut() } else { None }
+    }
+
+    /// When the oldest arrives; `None`: there is none.
+    #[inline(always)]
+    pub fn due(&self) -> Option<Ticks> {
+        self.places[self.first].as_ref().map(|drawn| drawn.due)
     }
 
     /// Takes back the plan of a transaction that has run; the memory of plans is used again.

@@ -5,7 +5,7 @@ use super::interval::Interval;
 use super::precedence::Precedence;
 use super::reach::{Reach, Whole};
 use super::ring::Drawn;
-use super::statistics::{Aborts, Phase, Sampling, WorkerStatistics};
+use super::statistics::{Aborts, Begun, Phase, Sampling, WorkerStatistics};
 use super::walk::Walk;
 use crate::architecture::Architecture;
 use crate::durability::{Log, Redo};
@@ -265,10 +265,10 @@ impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
         statistics: &mut WorkerStatistics<'_, C>,
         drawn: Drawn<C::Procedure>,
         ended: Ended,
-        began: Ticks,
+        begun: Begun,
     ) {
         let aborts = &mut self.aborts;
-        self.reach.with_receipts(&self.txn, |receipts| statistics.end(drawn, ended, began, aborts, receipts));
+        self.reach.with_receipts(&self.txn, |receipts| statistics.end(drawn, ended, begun, aborts, receipts));
         if self.txn.stopwatch.has_samples() {
             statistics.add_sample(&self.txn.stopwatch.take());
         }
@@ -291,8 +291,8 @@ impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
 
     /// Enters a transaction that was given up.
     #[cold]
-    pub fn give_up<C: Client>(&mut self, statistics: &mut WorkerStatistics<'_, C>, began: Ticks) {
-        statistics.give_up(began, &mut self.aborts);
+    pub fn give_up<C: Client>(&mut self, statistics: &mut WorkerStatistics<'_, C>, begun: Begun) {
+        statistics.give_up(begun, &mut self.aborts);
     }
 
     /// What was spent on the architecture in a phase of the run that is over.

@@ -8,6 +8,9 @@
 //! - what lies *between* the end of one transaction of a slot and the beginning of the next: drawing it, planning it, and
 //!   waiting for the worker where several slots share one.
 //!
+//! In an open loop a transaction's *response* is from its arrival on, and what a closed loop calls latency is its *service*. All that arrived in the interval is followed to its end,
+//! whether or not it ever began: who left out those that waited would leave out the longest.
+//!
 //! This is so under every architecture. Together they are all of a slot's time, which is what Little's law is checked by.
 //!
 //! A transaction that carries a stopwatch takes longer than it would without: it counts for everything but the histogram of
@@ -19,12 +22,14 @@
 use super::Run;
 use super::interval::{CoolDown, Interval};
 use super::ring::{Drawn, RING, Ring};
+use super::schedule::{Among, Schedule};
+use super::series::SliceCounts;
 use super::slot::Ended;
 use crate::facade::clock::{self, Ticks};
 use crate::work;
 use contract::{
-    AbortReason, Arrival, Client, Completion, Effort, EngineOptions, LatencyHistogram, Measurement, Outcome,
-    Receipts, RunError, Sampled, TimeShare, Until,
+    AbortReason, Arrival, Arrived, Client, Completion, Effort, EngineOptions, KindCounts, LatencyHistogram,
+    Measurement, Outcome, Procedure, Receipts, RunError, Sampled, Series, TimeShare, Until,
 };
 use std::collections::VecDeque;
 
@@ -55,13 +60,19 @@ pub(crate) struct Counts {
     pub aborts: Aborts,
     pub time_share: TimeShare,
     pub effort: Effort,
-    /// Of what began in the interval and committed, without a stopwatch.
+    /// Of what arrived in the interval and committed, without a stopwatch.
     pub latency_ns: LatencyHistogram,
+    /// By kind, if there are several.
+    pub kinds: Vec<KindCounts>,
+    /// Of an open loop.
+    pub arrived: Option<Arrived>,
+    /// By slices, if that is asked for.
+    pub series: Option<Series>,
     /// Of all that began in the interval and ended, rollbacks among them.
     pub response: Sampled,
     /// What lay between two transactions.
     pub between: Sampled,
-    /// What began in the interval and was given up.
+    /// What arrived in the interval and was given up.
     pub unfinished: u64,
     /// What began before the interval and ended, or was given up, after it.
     pub outlasting: u64,
@@ -79,6 +90,9 @@ impl Counts {
             time_share: TimeShare::default(),
             effort: Effort::default(),
             latency_ns: touched(Measurement::empty_histogram()),
+            kinds: Vec::new(),
+            arrived: None,
+            series: None,
             response: Sampled::default(),
             between: Sampled::default(),
             unfinished: 0,
@@ -126,6 +140,13 @@ pub(super) enum Next {
     Over,
 }
 
+/// When a transaction began, and when it had arrived: in a closed loop that is the same.
+#[derive(Clone, Copy)]
+pub(super) struct Begun {
+    pub arrived: Ticks,
+    pub began: Ticks,
+}
+
 /// A worker's statistics.
 pub(crate) struct WorkerStatistics<'e, C: Client> {
     client: C,
@@ -135,9 +156,12 @@ pub(crate) struct WorkerStatistics<'e, C: Client> {
     counts: Counts,
     interval: Interval,
     phase: Phase,
+    /// When transactions arrive, in an open loop.
+    schedule: Option<Schedule>,
+    slices: Option<SliceCounts>,
     /// When the last transaction ended, or the worker was ready for another.
     last: Ticks,
-    /// Transactions that began in the interval and have not ended.
+    /// Transactions that have begun and not ended, and had arrived in the interval.
     running: usize,
     cool_down: &'e CoolDown,
     /// Whether the cool-down has been told that all of them have.
@@ -152,14 +176,26 @@ pub(crate) struct WorkerStatistics<'e, C: Client> {
 /// A transaction that has committed and is not durable.
 struct Undurable {
     epoch: u64,
-    began: Ticks,
+    begun: Begun,
+    kind: usize,
     ended: Ended,
 }
 
 impl<'e, C: Client> WorkerStatistics<'e, C> {
-    /// A worker with up to `in_flight` transactions at a time, in a run that began at `start`.
-    pub fn new(client: C, start: Ticks, in_flight: usize, run: Run<'e>) -> Self {
-        let Run { until, cool_down, log, .. } = run;
+    /// The worker of this number, with up to `in_flight` transactions at a time, in a run that began at `start`.
+    pub fn new(client: C, number: usize, start: Ticks, in_flight: usize, run: Run<'e>) -> Self {
+        let Run { until, cool_down, log, options, among, .. } = run;
+        let interval = Interval::new(start, until);
+        let among = Among { number: among.number + number, ..among };
+        let mut counts = Counts::new();
+        counts.kinds = client.kinds().iter().map(|name| KindCounts::nothing(name)).collect();
+        counts.kinds.iter_mut().for_each(|of| of.latency_ns.reset());
+        counts.arrived = options.open_loop.map(|open_loop| Arrived {
+            open_loop,
+            arrived: 0,
+            queued: 0,
+            service_ns: touched(Measurement::empty_histogram()),
+        });
         let left = match until {
             Until::Interval { .. } => u64::MAX,
             Until::Transactions(number) => number,
@@ -168,9 +204,11 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
             client,
             ring: Ring::new(in_flight),
             left,
-            counts: Counts::new(),
-            interval: Interval::new(start, until),
+            counts,
+            interval,
             phase: Phase::first(until),
+            schedule: options.open_loop.map(|of| Schedule::new(of, among, start, options.seed)),
+            slices: options.series.then(|| SliceCounts::new(interval, until)).flatten(),
             last: start,
             running: 0,
             cool_down,
@@ -206,7 +244,8 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
                     }
                 }
                 work::transaction();
-                self.ring.push(self.client.next());
+                let due = self.schedule.as_mut().map_or(Ticks(0), Schedule::next);
+                self.ring.push(self.client.next(), due);
                 let last = self.ring.len() - 1;
                 plan(self.ring.peek(last).expect("just drawn"));
             }
@@ -215,6 +254,9 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
                 return self.nothing_drawn();
             }
         }
+        if self.schedule.is_some() && !self.has_arrived() {
+            return self.nothing_drawn();
+        }
         Next::Drawn
     }
 
@@ -222,6 +264,23 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
     #[inline(always)]
     pub fn is_over(&self) -> bool {
         self.left == 0
+    }
+
+    /// Whether the first of the ring has.
+    #[inline]
+    fn has_arrived(&mut self) -> bool {
+        let due = self.ring.due().expect("it is drawn");
+        if due > self.last {
+            self.last = clock::now();
+        }
+        due <= self.last
+    }
+
+    /// When the next transaction arrives, in an open loop.
+    #[inline]
+    pub fn next_arrival(&self) -> Option<Ticks> {
+        let schedule = self.schedule.as_ref()?;
+        Some(self.ring.due().unwrap_or_else(|| schedule.peek()))
     }
 
     /// The client, to decode fragments.
@@ -252,16 +311,25 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         self.ring.pop().expect("there is a next one")
     }
 
-    /// A transaction begins, in a slot that has been free since `free_since`.
+    /// A transaction that was due then begins, in a slot that has been free since `free_since`.
     #[inline(always)]
-    pub fn begin(&mut self, free_since: Ticks, began: Ticks) {
+    pub fn begin(&mut self, free_since: Ticks, due: Ticks, began: Ticks) -> Begun {
         self.turn(began);
+        let arrived = if self.schedule.is_some() { due } else { began };
+        self.running += usize::from(self.interval.contains(arrived));
         if self.interval.contains(began) {
-            self.running += 1;
             self.counts.between.add(began.since(free_since.max(self.interval.from)));
         } else {
             self.idle(free_since);
         }
+        if let Some(of_all) = &mut self.counts.arrived {
+            of_all.arrived += u64::from(self.interval.contains(arrived));
+            of_all.queued += u64::from(arrived < self.interval.to && began >= self.interval.to);
+        }
+        if let Some(slices) = &mut self.slices {
+            slices.begin(arrived, began);
+        }
+        Begun { arrived, began }
     }
 
     /// A slot that has been free since then begins nothing more in the interval.
@@ -282,7 +350,34 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
     /// No transaction of this worker runs, or will be ended: others need not wait for it.
     pub fn all_have_ended(&mut self) {
         self.running = 0;
+        self.give_up_queue();
         self.tell_if_done();
+    }
+
+    /// What arrived in the interval and has not begun never will.
+    fn give_up_queue(&mut self) {
+        let Interval { to, .. } = self.interval;
+        while to != Ticks(u64::MAX)
+            && let Some(due) = self.next_arrival().filter(|due| *due < to)
+        {
+            if self.ring.pop().is_none()
+                && let Some(schedule) = &mut self.schedule
+            {
+                schedule.next();
+            }
+            if let Some(of_all) = &mut self.counts.arrived {
+                of_all.queued += 1;
+                of_all.arrived += u64::from(self.interval.contains(due));
+            }
+            if self.interval.contains(due) {
+                self.counts.unfinished += 1;
+                // It would have taken longer still.
+                self.counts.latency_ns.saturating_record(clock::nanoseconds(self.last.since(due)));
+            }
+            if let Some(slices) = &mut self.slices {
+                slices.arrive(due);
+            }
+        }
     }
 
     /// When transactions count.
@@ -292,15 +387,18 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
     }
 
     /// A transaction was given up, now: the run is over.
-    pub fn give_up(&mut self, began: Ticks, aborts: &mut Aborts) {
+    pub fn give_up(&mut self, begun: Begun, aborts: &mut Aborts) {
+        let Begun { arrived, began } = begun;
         let now = clock::now();
         self.turn(now);
-        self.count_aborts(aborts);
+        self.count_aborts(aborts, now);
         if self.interval.contains(began) {
-            self.counts.unfinished += 1;
             self.counts.response.add(now.since(began));
+        }
+        if self.interval.contains(arrived) {
+            self.counts.unfinished += 1;
             // It would have taken longer still.
-            self.counts.latency_ns.saturating_record(clock::nanoseconds(now.since(began)));
+            self.counts.latency_ns.saturating_record(clock::nanoseconds(now.since(arrived)));
             self.running -= 1;
         }
         self.count_outlasting(began, now);
@@ -327,23 +425,25 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         &mut self,
         drawn: Drawn<C::Procedure>,
         ended: Ended,
-        began: Ticks,
+        begun: Begun,
         aborts: &mut Aborts,
         receipts: &dyn Receipts,
     ) {
+        let Begun { began, .. } = begun;
         let now = clock::now();
         self.last = now;
         self.turn(now);
         if ended.attempts > 1 {
-            self.count_aborts(aborts);
+            self.count_aborts(aborts, now);
         }
         if self.interval.contains(began) {
             self.counts.response.add(now.since(began));
         }
         self.count_outlasting(began, now);
+        let kind = drawn.procedure.kind();
         match ended.epoch {
-            None => self.count(&ended, began, now),
-            Some(epoch) => self.undurable.push_back(Undurable { epoch, began, ended }),
+            None => self.count(&ended, begun, kind, now),
+            Some(epoch) => self.undurable.push_back(Undurable { epoch, begun, kind, ended }),
         }
         if self.phase == Phase::CoolDown {
             self.tell_if_done();
@@ -373,10 +473,10 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         }
     }
 
-    /// Once the interval is over and all that began in it has ended.
+    /// Once the interval is over and all that began, or arrived, in it has ended.
     #[inline(always)]
     fn tell_if_done(&mut self) {
-        if self.running == 0 && !self.done {
+        if self.running == 0 && !self.done && self.next_arrival().is_none_or(|due| due >= self.interval.to) {
             self.done = true;
             self.cool_down.worker_done();
         }
@@ -394,12 +494,12 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
     fn count_durable(&mut self) {
         let now = clock::now();
         self.turn(now);
-        while let Some(Undurable { epoch, began, ended }) = self.undurable.pop_front() {
+        while let Some(Undurable { epoch, begun, kind, ended }) = self.undurable.pop_front() {
             if epoch > self.durable {
-                self.undurable.push_front(Undurable { epoch, began, ended });
+                self.undurable.push_front(Undurable { epoch, begun, kind, ended });
                 break;
             }
-            self.count(&ended, began, now);
+            self.count(&ended, begun, kind, now);
         }
         if self.phase == Phase::CoolDown {
             self.tell_if_done();
@@ -415,7 +515,7 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
     /// What ends in the interval counts for throughput; what began in it, for latency. A transaction that is logged ends when it is
     /// durable.
     #[inline(always)]
-    fn count(&mut self, ended: &Ended, began: Ticks, now: Ticks) {
+    fn count(&mut self, ended: &Ended, begun: Begun, kind: usize, now: Ticks) {
         if self.phase == Phase::Counting {
             match ended.outcome {
                 Outcome::Commit => {
@@ -425,16 +525,43 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
                 Outcome::Rollback => self.counts.user_rollbacks += 1,
             }
         }
-        if self.interval.contains(began) {
+        let Begun { arrived, began } = begun;
+        self.count_kind(ended, arrived, kind, now);
+        let is_timed = ended.outcome == Outcome::Commit && !ended.sampled;
+        if self.interval.contains(arrived) {
             self.running -= 1;
-            if ended.outcome == Outcome::Commit && !ended.sampled {
-                self.counts.latency_ns.saturating_record(clock::nanoseconds(now.since(began)));
+            if is_timed {
+                self.counts.latency_ns.saturating_record(clock::nanoseconds(now.since(arrived)));
+                if let Some(of_all) = &mut self.counts.arrived {
+                    of_all.service_ns.saturating_record(clock::nanoseconds(now.since(began)));
+                }
             }
+        }
+        if let Some(slices) = self.slices.as_mut().filter(|_| ended.outcome == Outcome::Commit) {
+            slices.commit(now, now.since(arrived));
+        }
+    }
+
+    /// The same by kind; nothing if there is one.
+    #[inline]
+    fn count_kind(&mut self, ended: &Ended, arrived: Ticks, kind: usize, now: Ticks) {
+        let is_counted = self.phase == Phase::Counting;
+        let Some(of) = self.counts.kinds.get_mut(kind).filter(|_| is_counted) else { return };
+        of.aborts += u64::from(ended.attempts - 1);
+        match ended.outcome {
+            Outcome::Commit => of.commits += 1,
+            Outcome::Rollback => of.user_rollbacks += 1,
+        }
+        if ended.outcome == Outcome::Commit && !ended.sampled {
+            of.latency_ns.saturating_record(clock::nanoseconds(now.since(arrived)));
         }
     }
 
     /// Aborts count when they happen, so these have happened in the interval, whenever their transaction ends.
-    fn count_aborts(&mut self, aborts: &mut Aborts) {
+    fn count_aborts(&mut self, aborts: &mut Aborts, now: Ticks) {
+        if let Some(slices) = &mut self.slices {
+            slices.abort(now, aborts.iter().sum());
+        }
         for (sum, aborts) in self.counts.aborts.iter_mut().zip(std::mem::take(aborts)) {
             *sum += aborts;
         }
@@ -484,6 +611,7 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         let Interval { from, to, .. } = self.interval;
         let end = if to == Ticks(u64::MAX) { self.last } else { to };
         let mut counts = self.counts;
+        counts.series = self.slices.map(SliceCounts::into_series);
         // Until here in ticks.
         for ticks in [&mut counts.response.ns, &mut counts.between.ns, &mut counts.idle_ns] {
             *ticks = clock::nanoseconds(*ticks);

@@ -38,7 +38,10 @@ pub(super) struct Walk {
 impl Walk {
     /// Nothing was walked.
     pub fn new() -> Walk {
-        Walk { next: Ticks(0), read: Drawn { procedure: ReadRows::none(), plan: Plan::default() } }
+        Walk {
+            next: Ticks(0),
+            read: Drawn { procedure: ReadRows::none(), plan: Plan::default(), due: Ticks(0) },
+        }
     }
 }
 

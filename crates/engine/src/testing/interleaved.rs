@@ -15,7 +15,7 @@ use crate::message::Grants;
 use crate::physical::Shared;
 use crate::protocol::{DlDetect, Dreadlocks, NoWait, Protocol, Silo, SlotId};
 use crate::record::header::RecordHeader;
-use crate::session::{self, CoolDown, InSlots, Whole, fibers};
+use crate::session::{self, Among, CoolDown, InSlots, Whole, fibers};
 use crate::storage::Table;
 use crate::system::{Reports, Setting, SharedEverything, System};
 use contract::{ArchitectureName, Client, EngineOptions, Header};
@@ -129,7 +129,8 @@ where
         let state =
             State::<P> { shared: SharedState::new(slots, 1, options), workers: Workers::new(workers) };
         let cool_down = CoolDown::new(workers);
-        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log };
+        let among = Among { number: 0, hosts: workers };
+        let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log, among };
         let world = fibers::World::<Interleaved<'_, P>> { tables, state: &state, run };
         let seats = clients.into_iter().zip(caches.chunks_mut(slots / workers)).collect();
         let worker = |me, (client, caches), start| fibers::run(me, client, caches, start, &world);

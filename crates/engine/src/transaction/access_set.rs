@@ -1,17 +1,18 @@
 //! What a transaction has touched: one entry a record, one entry a bucket or a leaf whose missing keys it relies
 //! on.
 //!
-//! Every operation first asks whether the transaction has touched its key before. A filter of 512 bits answers "no" for
-//! almost all new keys with one bit test; beyond a few dozen entries a hash table answers instead of a scan, so large
-//! transactions stay linear. Entries go into the table when it is asked next, so that a transaction that never asks fills none: a
-//! scan comes to each key once, and asks only for what was touched before it began.
+//! Every operation first asks whether the transaction has touched its key before. A table of open addressing answers: a slot has
+//! the position of an entry and the stamp of the transaction that put it there. A slot with another stamp is empty, so the table is
+//! emptied by counting the stamp up, whatever is in it; at half load a new key mostly meets an empty slot at once.
+//!
+//! A transaction begins in a small part of the table, which stays in the cache. One that touches more goes on in a part that is eight times as
+//! large, under another stamp. Memory is there for [`MOST_ORDINARY`] entries; who needs more allocates, once.
 
 use crate::index::GapId;
 use crate::index::hash::Hash;
 use crate::protocol::GapMode;
 use crate::record::RecordRef;
 use contract::{Key, PartitionId, TableId};
-use hashbrown::HashTable;
 
 /// What a transaction has done to a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,100 +79,135 @@ pub(crate) struct Gap {
     pub token: Token,
 }
 
-/// Entries up to which a scan is faster than a hash table.
-const SCANNED: usize = 64;
+/// Slots in which a transaction begins: twice as many as entries that most have.
+const FIRST_SLOTS: usize = 256;
+/// Entries for which there is memory from the beginning: TPC-C's Stock-Level has up to 601.
+const MOST_ORDINARY: usize = 1024;
 
-/// 512 bits, so that one in fifteen of forty new keys is searched for in vain.
-const FILTER_WORDS: usize = 8;
+/// An entry's position, and the stamp of the transaction that has it; all zero is of none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Slot {
+    stamp: u32,
+    position: u32,
+}
+
+impl Slot {
+    const EMPTY: Slot = Slot { stamp: 0, position: 0 };
+}
 
 /// The records that a transaction has touched, in order, each once.
-#[derive(Default)]
 pub(crate) struct AccessSet {
     entries: Vec<Access>,
-    filter: [u64; FILTER_WORDS],
-    /// Of the first entries, once there was a reason to ask.
-    positions: HashTable<u32>,
-    /// How many those are.
-    indexed: usize,
+    /// A power of two of them. An entry is in the first slot of the part in use, from its own on, that was empty.
+    slots: Box<[Slot]>,
+    /// One less than the slots in use, a power of two, at least twice as many as entries.
+    mask: usize,
+    /// The transaction's: not zero, and no other slot's.
+    stamp: u32,
+    /// Entries for which slots are in use.
+    room: usize,
     most: usize,
 }
 
 impl AccessSet {
     /// With room for transactions of ordinary size, which touch `most` records at most.
     pub fn new(most: usize) -> Self {
-        AccessSet {
-            most,
-            entries: Vec::with_capacity(256),
-            filter: [0; FILTER_WORDS],
-            positions: HashTable::with_capacity(256),
-            indexed: 0,
-        }
+        let slots = vec![Slot::EMPTY; 2 * MOST_ORDINARY].into_boxed_slice();
+        let entries = Vec::with_capacity(MOST_ORDINARY.min(most));
+        let mut set = AccessSet { entries, slots, mask: 0, stamp: 1, room: 0, most };
+        set.use_slots(FIRST_SLOTS);
+        set
     }
 
     #[inline(always)]
-    fn filter_bit(table: TableId, hash: Hash) -> (usize, u64) {
-        let mixed = (hash.0 >> 16) ^ u64::from(table.0).wrapping_mul(0x9E37);
-        (mixed as usize >> 6 & (FILTER_WORDS - 1), 1 << (mixed & 63))
+    fn use_slots(&mut self, slots: usize) {
+        self.mask = slots - 1;
+        self.room = (slots / 2).min(self.most);
+    }
+
+    /// Where to look for a key first.
+    #[inline(always)]
+    fn first_slot(table: TableId, hash: Hash) -> usize {
+        ((hash.0 >> 16) ^ u64::from(table.0).wrapping_mul(0x9E37)) as usize
     }
 
     /// The position of the entry for a key.
     #[inline(always)]
-    pub fn find(&mut self, table: TableId, key: Key, hash: Hash) -> Option<usize> {
-        self.find_among(self.entries.len(), table, key, hash)
-    }
-
-    /// The same where no entry but the first `count` can be for the key.
-    #[inline(always)]
-    pub fn find_among(&mut self, count: usize, table: TableId, key: Key, hash: Hash) -> Option<usize> {
-        let (word, bit) = Self::filter_bit(table, hash);
-        if self.filter[word] & bit == 0 { None } else { self.search(count, table, key, hash) }
-    }
-
-    fn search(&mut self, count: usize, table: TableId, key: Key, hash: Hash) -> Option<usize> {
-        let is_it = |access: &Access| access.key == key && access.table == table;
-        if count <= SCANNED {
-            // The newest first: what was touched just now is often touched again.
-            self.entries[..count].iter().rposition(is_it)
-        } else {
-            if self.indexed < self.entries.len() {
-                self.index();
+    pub fn find(&self, table: TableId, key: Key, hash: Hash) -> Option<usize> {
+        let mut at = Self::first_slot(table, hash);
+        loop {
+            let Slot { stamp, position } = self.slots[at & self.mask];
+            if stamp != self.stamp {
+                return None;
             }
-            let position = self.positions.find(hash.0, |&position| is_it(&self.entries[position as usize]));
-            position.map(|&position| position as usize)
+            let access = &self.entries[position as usize];
+            if access.key == key && access.table == table {
+                return Some(position as usize);
+            }
+            at += 1;
         }
     }
 
     /// Adds an entry for a key that has none; answers its position.
     #[inline(always)]
     pub fn push(&mut self, access: Access, hash: Hash) -> usize {
-        let (word, bit) = Self::filter_bit(access.table, hash);
-        self.filter[word] |= bit;
         let position = self.entries.len();
-        assert!(position < self.most, "a transaction that touches more than {} records", self.most);
+        if position == self.room {
+            self.grow();
+        }
+        self.put(position as u32, access.table, hash);
         self.entries.push(access);
         position
     }
 
-    /// Puts into the table what is not there yet.
-    #[cold]
-    fn index(&mut self) {
-        let hash = |entries: &[Access], position: u32| Hash::of(entries[position as usize].key).0;
-        for position in self.indexed as u32..self.entries.len() as u32 {
-            let entries = &self.entries;
-            self.positions.insert_unique(hash(entries, position), position, |&other| hash(entries, other));
+    /// Puts a position into the first empty slot.
+    #[inline(always)]
+    fn put(&mut self, position: u32, table: TableId, hash: Hash) {
+        let mut at = Self::first_slot(table, hash);
+        while self.slots[at & self.mask].stamp == self.stamp {
+            at += 1;
         }
-        self.indexed = self.entries.len();
+        self.slots[at & self.mask] = Slot { stamp: self.stamp, position };
+    }
+
+    /// Goes on with eight times as many slots.
+    #[cold]
+    fn grow(&mut self) {
+        assert!(self.room < self.most, "a transaction that touches more than {} records", self.most);
+        let slots = 8 * (self.mask + 1);
+        if slots > self.slots.len() {
+            self.slots = vec![Slot::EMPTY; slots].into_boxed_slice();
+        }
+        self.use_slots(slots);
+        self.change_stamp();
+        for position in 0..self.entries.len() {
+            let Access { table, key, .. } = self.entries[position];
+            self.put(position as u32, table, Hash::of(key));
+        }
     }
 
     /// Forgets everything, keeps the memory.
     #[inline(always)]
     pub fn clear(&mut self) {
-        if self.indexed > 0 {
-            self.positions.clear();
-            self.indexed = 0;
-        }
         self.entries.clear();
-        self.filter = [0; FILTER_WORDS];
+        self.use_slots(FIRST_SLOTS);
+        self.change_stamp();
+    }
+
+    /// All slots are empty from now on.
+    #[inline(always)]
+    fn change_stamp(&mut self) {
+        match self.stamp.checked_add(1) {
+            Some(stamp) => self.stamp = stamp,
+            None => self.reuse_stamps(),
+        }
+    }
+
+    /// All stamps have been used: no slot is to have the next ones.
+    #[cold]
+    fn reuse_stamps(&mut self) {
+        self.slots.fill(Slot::EMPTY);
+        self.stamp = 1;
     }
 }
 
@@ -194,6 +230,8 @@ impl std::ops::DerefMut for AccessSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
     use std::ptr::NonNull;
 
     /// Of a record that nobody may touch.
@@ -212,52 +250,109 @@ mod tests {
     }
 
     #[test]
-    fn a_scan_fills_no_table_and_what_it_touched_is_found_later() {
-        let mut word = 0u128;
-        // SAFETY: the record is never touched.
-        let record = unsafe { RecordRef::new(NonNull::from(&mut word).cast()) };
-        let mut set = AccessSet::new(1 << 10);
-        let table = TableId(0);
-        for touched_before in [0, 3, SCANNED as u64 + 1] {
-            for n in 0..1000 {
-                let key = Key(n);
-                let asked = if n < touched_before { n } else { touched_before } as usize;
-                assert_eq!(set.find_among(asked, table, key, Hash::of(key)), None);
-                set.push(read(table, key, record), Hash::of(key));
-            }
-            // The scan comes to what was touched before.
-            if let Some(key) = touched_before.checked_sub(1) {
-                let found = set.find_among(touched_before as usize, table, Key(key), Hash::of(Key(key)));
-                assert_eq!(found, Some(key as usize));
-            }
-            assert_eq!(set.positions.is_empty(), touched_before <= SCANNED as u64);
-            for n in 0..1000 {
-                assert_eq!(set.find(table, Key(n), Hash::of(Key(n))), Some(n as usize));
-            }
-            set.clear();
-            assert_eq!(set.find(table, Key(0), Hash::of(Key(0))), None);
-        }
-    }
-
-    #[test]
     fn every_key_is_found_once_and_no_other() {
         let mut word = 0u128;
         // SAFETY: the record is never touched.
         let record = unsafe { RecordRef::new(NonNull::from(&mut word).cast()) };
-        let mut set = AccessSet::new(1 << 10);
-        for round in 0..3 {
-            for n in 0..1000 {
+        let mut set = AccessSet::new(1 << 13);
+        // Each round uses several; from the third on there are stamps again that were used before.
+        set.stamp = u32::MAX - 6;
+        for round in 0..5 {
+            for n in 0..(1 << 13) {
                 let (key, table) = (Key(n * 7 + round), TableId((n % 3) as u16));
                 assert_eq!(set.find(table, key, Hash::of(key)), None);
                 assert_eq!(set.push(read(table, key, record), Hash::of(key)), n as usize);
                 let other = TableId(((n + 1) % 3) as u16);
                 assert_eq!(set.find(other, key, Hash::of(key)), None, "same key, another table");
-                for earlier in (0..=n).step_by(17) {
+                for earlier in (0..=n).step_by(1717) {
                     let (key, table) = (Key(earlier * 7 + round), TableId((earlier % 3) as u16));
                     assert_eq!(set.find(table, key, Hash::of(key)), Some(earlier as usize));
                 }
             }
             set.clear();
+            assert_eq!(set.find(TableId(0), Key(round), Hash::of(Key(round))), None);
         }
+        assert_eq!(set.stamp, 9, "the stamps were used up and begun again: three a round");
+    }
+
+    #[test]
+    fn ordinary_transactions_stay_where_they_are() {
+        let mut word = 0u128;
+        // SAFETY: the record is never touched.
+        let record = unsafe { RecordRef::new(NonNull::from(&mut word).cast()) };
+        let mut set = AccessSet::new(1 << 24);
+        let places = |set: &AccessSet| (set.slots.as_ptr(), set.entries.as_ptr());
+        let before = places(&set);
+        for _ in 0..2 {
+            assert_eq!(set.mask + 1, FIRST_SLOTS);
+            (0..MOST_ORDINARY as u64)
+                .for_each(|n| _ = set.push(read(TableId(0), Key(n), record), Hash::of(Key(n))));
+            assert_eq!(places(&set), before, "nothing was allocated");
+            set.clear();
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "touches more than 300 records")]
+    fn there_is_an_end_to_it() {
+        let mut word = 0u128;
+        // SAFETY: the record is never touched.
+        let record = unsafe { RecordRef::new(NonNull::from(&mut word).cast()) };
+        let mut set = AccessSet::new(300);
+        (0..=300).for_each(|n| {
+            assert_eq!(set.len(), n as usize);
+            set.push(read(TableId(0), Key(n), record), Hash::of(Key(n)));
+        });
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Transactions of any size, one after the other, of few keys and of many, in tables whose keys are alike.
+        #[test]
+        fn it_agrees_with_a_map(
+            transactions in prop::collection::vec(
+                prop::collection::vec((0u16..3, prop_oneof![0u64..200, any::<u64>()]), 0..1200),
+                1..6,
+            ),
+        ) {
+            let mut word = 0u128;
+            // SAFETY: the record is never touched.
+            let record = unsafe { RecordRef::new(NonNull::from(&mut word).cast()) };
+            let mut set = AccessSet::new(1 << 11);
+            for transaction in transactions {
+                let mut map = HashMap::new();
+                for (table, key) in transaction {
+                    let (table, key, next) = (TableId(table), Key(key), map.len());
+                    let found = set.find(table, key, Hash::of(key));
+                    prop_assert_eq!(found, map.get(&(table.0, key.0)).copied());
+                    if found.is_none() {
+                        prop_assert_eq!(set.push(read(table, key, record), Hash::of(key)), next);
+                        map.insert((table.0, key.0), next);
+                    }
+                }
+                for ((table, key), position) in map {
+                    prop_assert_eq!(set.find(TableId(table), Key(key), Hash::of(Key(key))), Some(position));
+                }
+                set.clear();
+            }
+        }
+    }
+
+    #[test]
+    fn a_slot_of_a_stamp_that_is_used_again_is_empty() {
+        let mut word = 0u128;
+        // SAFETY: the record is never touched.
+        let record = unsafe { RecordRef::new(NonNull::from(&mut word).cast()) };
+        let (mut set, table) = (AccessSet::new(1 << 10), TableId(0));
+        let all = |set: &AccessSet| {
+            (0..100).filter(|&n| set.find(table, Key(n), Hash::of(Key(n))).is_some()).count()
+        };
+        (0..100).for_each(|n| _ = set.push(read(table, Key(n), record), Hash::of(Key(n))));
+        assert_eq!((set.stamp, all(&set)), (1, 100));
+        set.clear();
+        set.stamp = u32::MAX;
+        set.clear();
+        assert_eq!((set.stamp, all(&set)), (1, 0));
     }
 }

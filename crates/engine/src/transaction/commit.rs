@@ -189,6 +189,12 @@ impl<A: Architecture> Txn<'_, A> {
     /// Removes what was deleted, where there is nothing else to give back.
     #[inline(always)]
     pub(super) fn remove_deleted(&mut self, id: u64) {
+        if self.deletes {
+            self.remove_all_deleted(id);
+        }
+    }
+
+    fn remove_all_deleted(&mut self, id: u64) {
         for number in 0..self.write_set.len() {
             let position = self.write_set[number] as usize;
             if matches!(self.accesses[position].kind, Kind::Delete | Kind::Vanished) {
@@ -216,6 +222,7 @@ impl<A: Architecture> Txn<'_, A> {
         self.accesses.clear();
         self.gaps.clear();
         self.write_set.clear();
+        self.deletes = false;
         self.prepared = 0;
     }
 }

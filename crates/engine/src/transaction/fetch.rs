@@ -91,8 +91,13 @@ impl<A: Architecture> Txn<'_, A> {
     #[inline(never)]
     fn fetch_in_order(&mut self, place: Place<'_>, index: &Ordered) -> Option<RecordRef> {
         let (spot, architecture) = (self.spot(place), &mut self.architecture);
-        // SAFETY: the key stays where it is meanwhile: it is the transaction's own, which does nothing else.
-        let found = unsafe { spot.with(|key| index.find_fetching(key, || architecture.fetch())) };
+        let found = if place.table.has_byte_strings() {
+            // SAFETY: the key stays where it is meanwhile: it is the transaction's own, which does nothing else.
+            unsafe { spot.with(|key| index.find_fetching(key, || architecture.fetch())) }
+        } else {
+            let (finger, key) = (self.nearby.of(place), place.key.bytes());
+            index.find_near_fetching(finger, &key, || architecture.fetch())
+        };
         self.met = Some(Met { table: place.table.id, key: place.key, found });
         found.record
     }
@@ -150,7 +155,7 @@ impl<A: Architecture> Txn<'_, A> {
     pub(super) fn fetch_shown(&mut self, scan: &Scan<'_>, cursor: &Cursor, most: usize) {
         if self.waits_for_lines_of(self.table(scan.table)) {
             cursor
-                .entries_left()
+                .records_left()
                 .take(most)
                 .for_each(|record| Self::prefetch_record(record, scan.span, false));
             self.architecture.fetch();

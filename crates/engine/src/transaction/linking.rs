@@ -254,7 +254,10 @@ impl<A: Architecture> Txn<'_, A> {
     /// The slot's cache of nodes for the place's index, its epoch set.
     fn lend_nodes(&mut self, place: Place<'_>) -> Lent<ordered::AllocationCache> {
         let nodes = &mut self.allocations.at(place.table.id, place.partition).nodes;
-        nodes.refresh(self.epoch, self.epochs.reusable());
+        // What may be used again has mostly changed if the epoch has.
+        if nodes.epoch() != self.epoch {
+            nodes.refresh(self.epoch, self.epochs.reusable());
+        }
         Lent::new(nodes)
     }
 }

@@ -31,7 +31,9 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
             if !is_here {
                 self.stopwatch.enter(TimeClass::Wait);
             }
-            let (found, gap, verdict) = if place.table.is_ordered() {
+            let (found, gap, verdict) = if is_here {
+                self.lock_here(place, mode, who)
+            } else if place.table.is_ordered() {
                 self.lock_in_order(place, mode, who)
             } else {
                 self.lock_by_hash(place, mode, who)
@@ -64,7 +66,14 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         }
     }
 
-    /// One attempt to find a key's record and to lock it, at its bucket.
+    /// One attempt to find a key's record and to lock it, where steps run in place: a look-up, which is nobody's step, comes before.
+    #[inline(always)]
+    fn lock_here(&mut self, place: Place<'_>, mode: Mode, who: RequesterOf<A>) -> Found {
+        let (found, gap) = self.look_up_near(place);
+        (found, gap, found.map(|record| self.acquire(record, mode, who)))
+    }
+
+    /// The same in one step, at its bucket.
     #[inline(always)]
     fn lock_by_hash(&mut self, place: Place<'_>, mode: Mode, who: RequesterOf<A>) -> Found {
         let (found, verdict) = self.architecture.at(place.partition, move |site| {
@@ -79,12 +88,6 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
 
     /// The same in an ordered table.
     fn lock_in_order(&mut self, place: Place<'_>, mode: Mode, who: RequesterOf<A>) -> Found {
-        if A::MAY_INTERLEAVE
-            && let Some(met) = self.met(place, place.table.partition(place.partition).index.ordered())
-        {
-            let verdict = met.record.map(|record| self.acquire(record, mode, who));
-            return (met.record, GapId::Leaf(met.leaf), verdict);
-        }
         let spot = self.spot(place);
         let (found, leaf, verdict) = self.architecture.at(place.partition, move |site| {
             // SAFETY: the transaction waits for the answer.
@@ -289,7 +292,7 @@ impl<A: Architecture> Txn<'_, A> {
     #[inline(always)]
     pub(super) fn look_up_timed(&mut self, place: Place<'_>) -> (Option<RecordRef>, GapId) {
         self.stopwatch.enter(TimeClass::Index);
-        let found = self.look_up(place);
+        let found = self.look_up_near(place);
         self.stopwatch.enter(TimeClass::Manager);
         found
     }

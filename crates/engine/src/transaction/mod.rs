@@ -24,6 +24,7 @@
 //! | [`structure`], [`linking`] | inserts and deletes; in ordered tables |
 //! | [`tombs`] | what deletes leave behind where timestamps decide |
 //! | [`values`] | rows that vary in length |
+//! | [`near`] | what it knows of where a key is |
 //! | [`scan`], [`batch`] | scans; locking their records in batches |
 //! | [`keys`] | keys that are byte strings |
 //! | [`commit`] | commit and abort |
@@ -58,6 +59,7 @@ mod linking;
 pub(crate) mod lock_list;
 mod locking;
 mod looking;
+mod near;
 mod observing;
 mod old_versions;
 mod operations;
@@ -111,6 +113,7 @@ use contract::{
 use fetch::Met;
 use gaps::GapPlace;
 use keys::{Keys, Spot};
+use near::Nearby;
 use requesting::WantedBy;
 use scan::Cursor;
 use snapshot_scan::Stride;
@@ -255,12 +258,16 @@ pub(crate) struct Txn<'e, A: Architecture> {
     preclaims: bool,
     /// What it locks so.
     claims: Vec<(RecordPlace, Mode)>,
+    /// What it knows of where keys are.
+    nearby: Nearby,
     /// Of scans, one a partition.
     cursors: Vec<Cursor>,
     /// Records that a scan locks together: some of one leaf.
     batch: Vec<Ahead<'e>>,
     /// Positions in the access set of what commit must write.
     write_set: Vec<u32>,
+    /// Whether it deletes something of it.
+    deletes: bool,
     /// Entries of `write_set` that are prepared.
     prepared: usize,
     log: WriteLog,
@@ -338,9 +345,11 @@ impl<'e, A: Architecture> Txn<'e, A> {
             heeds_hints: false,
             preclaims: false,
             claims: Vec::new(),
+            nearby: Nearby::new(),
             cursors: Vec::new(),
             batch: Vec::with_capacity(16),
             write_set: Vec::with_capacity(256),
+            deletes: false,
             prepared: 0,
             log: WriteLog::new(),
             scratch: vec![0; largest_row.div_ceil(8) + 2],
@@ -445,6 +454,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Goes on to the global epoch. The slot has found nothing that it will look at again.
     #[inline(always)]
     fn refresh_epoch(&mut self) {
+        self.nearby.forget_met();
         let (redo, draws) = (&mut self.redo, &mut self.draws);
         self.epoch = self.epochs.refresh_after(self.in_epochs, self.epoch, || {
             draws.lose_batch();
@@ -648,8 +658,27 @@ impl<'e, A: Architecture> Txn<'e, A> {
         }
     }
 
+    /// The same; starts from what the slot knows of where the key is.
     #[inline(always)]
-    fn find_own(&mut self, place: Place<'_>) -> Option<usize> {
+    fn look_up_near(&mut self, place: Place<'_>) -> (Option<RecordRef>, GapId) {
+        match &place.table.partition(place.partition).index {
+            Index::Ordered(index) if !place.table.has_byte_strings() => {
+                let found = match self.met(place, index) {
+                    Some(found) => found,
+                    None => index.find_near(self.nearby.of(place), &place.key.bytes()),
+                };
+                (found.record, GapId::Leaf(found.leaf))
+            }
+            Index::Hashed(index) => {
+                let found = self.nearby.take_met(place).or_else(|| index.find(place.hash, place.key));
+                (found, GapId::Bucket(place.hash))
+            }
+            Index::Ordered(_) => self.look_up(place),
+        }
+    }
+
+    #[inline(always)]
+    fn find_own(&self, place: Place<'_>) -> Option<usize> {
         self.accesses.find(place.table.id, place.key, place.hash)
     }
 

@@ -5,6 +5,7 @@
 
 use super::access::{Access as _, AccessOf};
 use super::access_set::{Kind, Token};
+use super::copies::part_of;
 use super::gaps::GapPlace;
 use super::write_log::Bytes;
 use super::{HeaderOf, Place, ProtocolOf, Txn};
@@ -13,12 +14,13 @@ use crate::facade::atomic::{Ordering, fence};
 use crate::protocol::{GapMode, Mode, Observation, Validating};
 use crate::record::RecordRef;
 use contract::{Abort, AbortReason, Span, TimeClass};
-use zerocopy::IntoBytes;
 
 /// Where a copy goes.
 enum Into {
     Scratch,
     Log(Bytes),
+    /// And the other bytes into the scratch buffer.
+    LogAndScratch(Bytes, Span),
 }
 
 impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
@@ -48,6 +50,18 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
         bytes: Bytes,
     ) -> Result<Option<(RecordRef, Token)>, Abort> {
         self.observe(place, Some(span), Into::Log(bytes), Some(Mode::Exclusive))
+    }
+
+    /// The same, and other bytes into the scratch buffer, to read them.
+    #[inline(always)]
+    pub(super) fn observe_into_log_seeing(
+        &mut self,
+        place: Place<'_>,
+        span: Span,
+        bytes: Bytes,
+        shown: Span,
+    ) -> Result<Option<(RecordRef, Token)>, Abort> {
+        self.observe(place, Some(span), Into::LogAndScratch(bytes, shown), Some(Mode::Exclusive))
     }
 
     #[inline(always)]
@@ -152,12 +166,18 @@ impl<A: Architecture<Protocol: Validating>> Txn<'_, A> {
 
     #[inline(always)]
     fn copy(&mut self, record: RecordRef, span: Span, into: &Into) {
-        let bytes = match into {
-            Into::Scratch => &mut self.scratch.as_mut_bytes()[span.start() % 8..][..span.length()],
-            Into::Log(bytes) => self.log.get_mut(*bytes),
+        let copy = |span: Span, bytes: &mut [u8]| {
+            // SAFETY: the span was checked against the row; rows are written by racing copies only under this protocol.
+            unsafe { record.row::<HeaderOf<A>>().copy_out_racing(span.offset, bytes) };
         };
-        // SAFETY: the span was checked against the row; rows are written by racing copies only under this protocol.
-        unsafe { record.row::<HeaderOf<A>>().copy_out_racing(span.offset, bytes) };
+        match *into {
+            Into::Scratch => copy(span, part_of(&mut self.scratch, span)),
+            Into::Log(bytes) => copy(span, self.log.get_mut(bytes)),
+            Into::LogAndScratch(bytes, shown) => {
+                copy(span, self.log.get_mut(bytes));
+                copy(shown, part_of(&mut self.scratch, shown));
+            }
+        }
     }
 
     /// Copies the named bytes of a record that was observed before into the scratch buffer, if it still carries the

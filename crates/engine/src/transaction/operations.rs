@@ -46,6 +46,32 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
     }
 
     #[inline]
+    fn update_seeing(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+        shown: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        self.alive()?;
+        let table = self.table(table);
+        table.check(span);
+        table.check(shown);
+        work::operation(span.length() + shown.length());
+        let place = self.place(table, key);
+        if let Some(position) = self.find_own(place) {
+            return match self.read_own(position, shown, see)? {
+                Presence::Present => self.update_own(position, span, change),
+                Presence::Missing => Ok(Presence::Missing),
+            };
+        }
+        self.enter(place)?;
+        AccessOf::<A>::update_seeing(self, place, (span, change), (shown, see))
+    }
+
+    #[inline]
     fn write(&mut self, table: TableId, key: Key, offset: usize, bytes: &[u8]) -> Result<Presence, Abort> {
         self.blind(table, key, Span::new(offset, bytes.len()), Blind::Replace(bytes))
     }

@@ -92,30 +92,43 @@ impl<A: Architecture> Txn<'_, A> {
         record.row::<HeaderOf<A>>().prefetch(span, header, row);
     }
 
-    /// Asks for all that operations on these keys will touch, as far as it is known. Nothing is looked at that counts.
-    pub(super) fn prefetch(&self, table: TableId, keys: &[Key]) {
+    /// Asks for all that operations on these keys will touch, as far as it is known. Nothing is looked at that counts, but the records that
+    /// are met of a hashed table are remembered for the look-ups that follow ([`super::near`]).
+    pub(super) fn prefetch(&mut self, table: TableId, keys: &[Key]) {
         let table = self.table(table);
-        let partition_of = |key: &Key| table.partition_of(self.prefix(table, *key));
+        self.nearby.forget_met();
         for keys in keys.chunks(MOST_AHEAD) {
-            for keys in keys.chunk_by(|one, next| partition_of(one) == partition_of(next)) {
-                let partition = partition_of(&keys[0]);
+            let mut left = keys;
+            while let Some(&first) = left.first() {
+                let partition = table.partition_of(self.prefix(table, first));
+                let is_same = |&&key: &&Key| table.partition_of(self.prefix(table, key)) == partition;
+                let together = match table.partitions() {
+                    [_] => left.len(),
+                    _ => left.iter().take_while(is_same).count(),
+                };
+                let (together, others) = left.split_at(together);
+                left = others;
                 if self.architecture.is_here(partition) {
-                    self.prefetch_together(table, partition, keys);
+                    self.prefetch_together(table, partition, together);
                 }
             }
         }
     }
 
     /// The same of keys of one partition, [`MOST_AHEAD`] at most.
-    fn prefetch_together(&self, table: &Table, partition: PartitionId, keys: &[Key]) {
+    fn prefetch_together(&mut self, table: &Table, partition: PartitionId, keys: &[Key]) {
         let span = if table.varies() { WORD } else { Span::whole(table.description.row_bytes) };
         let ask = |_, record| Self::prefetch_record(record, span, false);
         match &table.partition(partition).index {
             Index::Hashed(index) => {
                 keys.iter().for_each(|&key| index.prefetch(Hash::of(key)));
-                keys.iter()
-                    .filter_map(|&key| index.candidate(Hash::of(key)))
-                    .for_each(|record| ask(0, record));
+                // The first is looked up first, and remembered last.
+                for &key in keys.iter().rev() {
+                    if let Some(record) = index.candidate(Hash::of(key)) {
+                        ask(0, record);
+                        self.nearby.meet(table.id, key, record);
+                    }
+                }
             }
             Index::Ordered(index) if table.has_byte_strings() => {
                 let mut strings = [&[][..]; MOST_AHEAD];
@@ -135,7 +148,7 @@ impl<A: Architecture> Txn<'_, A> {
     pub(super) fn prefetch_shown(&self, scan: &Scan<'_>, cursor: &Cursor, most: usize) {
         if self.heeds_hints && self.architecture.is_here(cursor.partition()) {
             cursor
-                .entries_left()
+                .records_left()
                 .take(most)
                 .for_each(|record| Self::prefetch_record(record, scan.span, false));
         }

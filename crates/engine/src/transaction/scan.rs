@@ -44,8 +44,6 @@ pub(crate) struct Cursor {
     /// Gaps that the transaction had when the scan began, and the last one that the cursor has added.
     gaps_before: usize,
     last_gap: Option<usize>,
-    /// Records that the transaction had touched when the scan began.
-    touched_before: usize,
     /// Where it goes on after that leaf, if it does.
     onward: Bound<()>,
     bound: Vec<u8>,
@@ -102,7 +100,6 @@ impl Cursor {
             ahead: 0,
             gaps_before: 0,
             last_gap: None,
-            touched_before: 0,
             onward,
             bound: Vec::new(),
             is_at_end: true,
@@ -125,13 +122,14 @@ impl Cursor {
     }
 
     /// Before the first key of the range.
-    fn start(&mut self, scan: &Scan<'_>, partition: PartitionId, gaps: usize, touched: usize) {
+    fn start(&mut self, scan: &Scan<'_>, partition: PartitionId, gaps: usize) {
         let first = match scan.direction {
             Direction::Forward => scan.from,
             Direction::Backward => scan.to,
         };
         (self.partition, self.within, self.next, self.is_at_end) = (partition, 0, 0, false);
-        (self.gaps_before, self.last_gap, self.touched_before) = (gaps, None, touched);
+        (self.gaps_before, self.last_gap) = (gaps, None);
+        self.copy.begin();
         self.go_on_at(first);
     }
 
@@ -140,14 +138,22 @@ impl Cursor {
         self.onward = bound.map(|bytes| self.bound.extend_from_slice(bytes));
     }
 
+    /// Whether there is a next entry in the copy.
+    #[inline(always)]
+    fn has_head(&self) -> bool {
+        self.next < self.within
+    }
+
     /// The next entry, if there is one in the copy.
+    #[inline(always)]
     pub(super) fn head(&self) -> Option<(&[u8], RecordRef)> {
-        (self.next < self.within).then(|| self.copy.entry(self.next))
+        self.has_head().then(|| self.copy.entry(self.next))
     }
 
     /// The records of the copy that the scan has not shown.
-    pub(super) fn entries_left(&self) -> impl Iterator<Item = RecordRef> {
-        (self.next..self.within).map(|nth| self.copy.entry(nth).1)
+    #[inline(always)]
+    pub(super) fn records_left(&self) -> impl Iterator<Item = RecordRef> {
+        self.copy.records(self.next..self.within)
     }
 
     /// Looks ahead from the next entry on.
@@ -256,7 +262,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             cursors.resize_with(several, Cursor::new);
         }
         for (cursor, partition) in cursors.iter_mut().zip(partitions) {
-            cursor.start(scan, PartitionId(partition), self.gaps.len(), self.accesses.len());
+            cursor.start(scan, PartitionId(partition), self.gaps.len());
         }
         let shown = self.merge(scan, &mut cursors[..several], see);
         self.cursors = cursors;
@@ -270,6 +276,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
         cursors: &mut [Cursor],
         see: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<usize, Abort> {
+        if let [only] = cursors {
+            return self.go_through(scan, only, see);
+        }
         let mut shown = 0;
         for cursor in &mut *cursors {
             self.fetch_leaf(scan, cursor);
@@ -291,17 +300,55 @@ impl<'e, A: Architecture> Txn<'e, A> {
         Ok(shown)
     }
 
+    /// The same of one partition.
+    fn go_through(
+        &mut self,
+        scan: &Scan<'_>,
+        cursor: &mut Cursor,
+        see: &mut dyn FnMut(&[u8], &[u8]),
+    ) -> Result<usize, Abort> {
+        let mut shown = 0;
+        loop {
+            self.fill(scan, cursor, scan.limit - shown)?;
+            if !cursor.has_head() {
+                AccessOf::<A>::come_to_end(self, scan)?;
+                return Ok(shown);
+            }
+            while cursor.has_head() {
+                AccessOf::<A>::come_to(self, scan, std::slice::from_mut(cursor), 0, scan.limit - shown)?;
+                shown += usize::from(self.show(scan, cursor, see)? == Presence::Present);
+                cursor.next += 1;
+                if shown == scan.limit {
+                    return Ok(shown);
+                }
+            }
+        }
+    }
+
     /// Reads leaves until the cursor has an entry, or is at its end.
     fn fill(&mut self, scan: &Scan<'_>, cursor: &mut Cursor, most: usize) -> Result<(), Abort> {
-        while cursor.next == cursor.within && !cursor.is_at_end {
+        while !cursor.has_head() && !cursor.is_at_end {
             self.enter_for(scan, cursor)?;
             self.stopwatch.enter(TimeClass::Index);
             AccessOf::<A>::copy_leaf(self, scan, cursor, most)?;
             cursor.turn_over(scan);
+            self.remember_leaf(scan, cursor);
             self.prefetch_shown(scan, cursor, most);
             self.fetch_shown(scan, cursor, most);
         }
         Ok(())
+    }
+
+    /// What the scan shows is mostly looked up next, if it is: the leaf is where to look.
+    #[inline]
+    fn remember_leaf(&mut self, scan: &Scan<'_>, cursor: &Cursor) {
+        let is_ascending = scan.direction == Direction::Forward;
+        if is_ascending
+            && let Some((bytes, _)) = cursor.head()
+            && !self.table(scan.table).has_byte_strings()
+        {
+            *self.nearby.at(scan.table, cursor.partition, Key::prefix_of(bytes)) = cursor.copy.finger();
+        }
     }
 
     /// Observes the gap of the leaf that a cursor has copied, unless the transaction has before.
@@ -361,25 +408,12 @@ impl<'e, A: Architecture> Txn<'e, A> {
         let span = scan.span;
         let place = self.met_at(scan, cursor.partition, bytes);
         work::operation(span.length());
-        if let Some(position) = self.find_met(place, cursor.touched_before) {
+        if let Some(position) = self.find_own(place) {
             return self.read_own(position, span, &mut |row| see(bytes, row));
         }
         self.enter(place)?;
         self.stopwatch.enter(TimeClass::Manager);
         AccessOf::<A>::show(self, place, record, span, &mut |row| see(bytes, row))
-    }
-}
-
-impl<A: Architecture> Txn<'_, A> {
-    /// The entry for a key that a scan has come to, if the transaction has touched it before. Where operations touch records ahead, the scan
-    /// may have locked the record itself, with others of its batch; elsewhere it comes to each key once.
-    #[inline(always)]
-    fn find_met(&mut self, place: Place<'_>, touched_before: usize) -> Option<usize> {
-        let among = match AccessOf::<A>::TOUCHES_AHEAD {
-            true => self.accesses.len(),
-            false => touched_before,
-        };
-        self.accesses.find_among(among, place.table.id, place.key, place.hash)
     }
 }
 

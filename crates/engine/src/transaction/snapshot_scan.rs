@@ -112,6 +112,7 @@ impl Stride {
         let mut goes_on = false;
         for partition in partitions.clone().map(PartitionId) {
             let index = table.partition(partition).index.ordered();
+            leaf.begin();
             index.read_leaf_seeing((first, end_of(scan)), scan.direction, scan.limit, leaf, |_| ());
             leaf.entries().for_each(|(key, record)| Self::meet(keys, met, key, false, record));
             // Otherwise every leaf behind the scan would be walked through, that says no more of where it ends.

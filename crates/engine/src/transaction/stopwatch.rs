@@ -53,30 +53,42 @@ impl Stopwatch {
     /// From now on, time is of this class; answers the class before.
     #[inline(always)]
     pub fn enter(&mut self, class: TimeClass) -> TimeClass {
-        let before = self.class;
-        if self.on {
-            let now = clock::now();
-            self.attempt[before.index()] += now.since(self.since);
-            self.since = now;
-            self.class = class;
-        }
+        if self.on { self.change_to(class) } else { self.class }
+    }
+
+    #[cold]
+    fn change_to(&mut self, class: TimeClass) -> TimeClass {
+        let (before, now) = (self.class, clock::now());
+        self.attempt[before.index()] += now.since(self.since);
+        self.since = now;
+        self.class = class;
         before
     }
 
     /// The attempt got a lock: of a record, a gap or a partition, or of a record that it has prepared to write.
     #[inline(always)]
     pub fn holds_something(&mut self) {
-        if self.on && self.held_since.is_none() {
-            self.held_since = Some(clock::now());
+        if self.on {
+            self.note_hold();
         }
+    }
+
+    #[cold]
+    fn note_hold(&mut self) {
+        self.held_since.get_or_insert_with(clock::now);
     }
 
     /// The attempt has given everything back.
     #[inline(always)]
     pub fn holds_nothing(&mut self) {
-        if self.on
-            && let Some(since) = self.held_since.take()
-        {
+        if self.on {
+            self.note_release();
+        }
+    }
+
+    #[cold]
+    fn note_release(&mut self) {
+        if let Some(since) = self.held_since.take() {
             self.lock_hold.add(clock::nanoseconds(clock::now().since(since)));
         }
     }

@@ -160,6 +160,7 @@ impl<A: Architecture> Txn<'_, A> {
         let Some(position) = self.find_any_to_write(place)? else { return Ok(Presence::Missing) };
         let kind = &mut self.accesses[position].kind;
         *kind = if *kind == Kind::Insert { Kind::Vanished } else { Kind::Delete };
+        self.deletes = true;
         Ok(Presence::Present)
     }
 

@@ -108,11 +108,26 @@ pub fn through(requests: Receiver<()>) -> Arrivals {
     })
 }
 
+/// As many as are asked for.
+pub fn always() -> Arrivals {
+    Box::new(|| Arrival::Ready)
+}
+
 /// Runs a worker for each of these until all are closed; answers the store as well.
 pub fn serve<E: Engine>(
     selection: Selection,
     options: &EngineOptions,
     arrivals: Vec<Arrivals>,
+) -> (E::Store, RunOutcome<Served>) {
+    serve_until::<E>(selection, options, arrivals, Until::Transactions(u64::MAX))
+}
+
+/// The same until then, or until all are closed.
+pub fn serve_until<E: Engine>(
+    selection: Selection,
+    options: &EngineOptions,
+    arrivals: Vec<Arrivals>,
+    until: Until,
 ) -> (E::Store, RunOutcome<Served>) {
     // Under asymmetric-delegation one worker hosts no transactions.
     let hosts = arrivals.len();
@@ -121,6 +136,6 @@ pub fn serve<E: Engine>(
     let mut store = E::load(&Rows, fits.layout, &|_| ()).expect("a few rows");
     let client = |(worker, arrivals)| Served::new(arrivals, worker);
     let clients = (0..).zip(arrivals).map(client).collect();
-    let outcome = E::run_checked(&mut store, selection, clients, Until::Transactions(u64::MAX), options);
+    let outcome = E::run_checked(&mut store, selection, clients, until, options);
     (store, outcome.expect("memory for a few rows"))
 }

@@ -2,13 +2,13 @@
 //!
 //! Two kinds of accounts share a total. Accounts of the first kind always exist and move money between each other and
 //! a ring of accounts that are opened (inserted) and closed (deleted) all the time; every transaction may roll back at
-//! its end. A reader that sums what it can see of a few accounts checks that a key which it found missing stays so, and
-//! that what it read twice is the same. At the end the money is all there, and nothing else is.
+//! its end; half of them name their keys ahead. A reader that sums what it can see of a few accounts checks that a key which it
+//! found missing stays so, and that what it read twice is the same. At the end the money is all there, and nothing else is.
 
 use contract::Transaction;
 use contract::{
     Abort, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Insertion, Key, Outcome, Plan,
-    Presence, Procedure, RowLength, Seat, Selection, TableDescription, TableId, TransactionExt, Until,
+    Presence, Procedure, RowLength, Seat, Selection, Span, TableDescription, TableId, TransactionExt, Until,
     Workload,
 };
 
@@ -18,11 +18,16 @@ const RING: u64 = 8;
 const FIRST_BALANCE: u64 = 1000;
 const T: TableId = TableId(0);
 
+/// How the accounts are found, and how many transactions in four name their keys ahead.
 #[derive(Clone, Copy)]
-struct Bank;
+struct Bank {
+    indexing: Indexing,
+    ahead: u64,
+}
 
 struct Teller {
     random: fastrand::Rng,
+    ahead: u64,
     /// Set when an invariant of a committed transaction was broken.
     broken: Vec<String>,
     /// Read everything, once.
@@ -32,12 +37,19 @@ struct Teller {
 
 struct Transfer {
     seed: u64,
+    names_ahead: bool,
     audit: bool,
     complaint: std::cell::RefCell<Option<String>>,
     total: std::cell::Cell<u64>,
 }
 
-type Balance = [u64; 2];
+/// Money, the same to be seen torn, and what never changes.
+type Balance = [u64; 3];
+
+/// The last word of an account's row.
+fn name_of(key: u64) -> u64 {
+    !key
+}
 
 impl Transfer {
     fn balance<X: Transaction + ?Sized>(txn: &mut X, key: u64) -> Result<Option<u64>, Abort> {
@@ -55,14 +67,32 @@ impl Transfer {
     }
 
     fn add<X: Transaction + ?Sized>(txn: &mut X, key: u64, amount: i64) -> Result<Option<()>, Abort> {
-        txn.update_row::<Balance, _>(T, Key(key), |balance| {
-            balance[0] = balance[0].wrapping_add_signed(amount);
-            balance[1] = !balance[0];
-        })
+        let change = &mut |bytes: &mut [u8]| {
+            let (balance, mirror) = bytes.split_at_mut(8);
+            let sum = u64::from_ne_bytes((&*balance).try_into().expect("a word")).wrapping_add_signed(amount);
+            balance.copy_from_slice(&sum.to_ne_bytes());
+            mirror.copy_from_slice(&(!sum).to_ne_bytes());
+        };
+        let mut name = None;
+        let see = &mut |bytes: &[u8]| name = Some(u64::from_ne_bytes(bytes.try_into().expect("a word")));
+        let presence = txn.update_seeing(T, Key(key), Span::new(0, 16), change, Span::new(16, 8), see)?;
+        Ok((presence == Presence::Present).then(|| {
+            // A fragment is shown zeros of what is elsewhere.
+            assert!([Some(name_of(key)), Some(0)].contains(&name), "{name:?} in the row of key {key}");
+        }))
+    }
+
+    /// Says what will be touched, in the order in which it is: others may delete what is met now, and insert it again, before it is looked up.
+    fn name_ahead<X: Transaction + ?Sized>(&self, txn: &mut X, numbers: &[u64]) {
+        if self.names_ahead {
+            let keys: Vec<Key> = numbers.iter().copied().map(Key).collect();
+            txn.ahead(T, &keys);
+        }
     }
 
     fn run_audit<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
         let mut total = 0;
+        self.name_ahead(txn, &Vec::from_iter(0..ACCOUNTS + RING));
         for key in 0..ACCOUNTS + RING {
             total += Self::balance(txn, key)?.unwrap_or(0);
         }
@@ -79,7 +109,14 @@ impl Procedure for Transfer {
         }
         let mut random = fastrand::Rng::with_seed(self.seed);
         let (account, other, ring) = Self::accounts(&mut random);
-        match random.u8(0..6) {
+        let kind = random.u8(0..6);
+        match kind {
+            0 | 1 => self.name_ahead(txn, &[account, other]),
+            2 => self.name_ahead(txn, &[ring, account]),
+            3 => self.name_ahead(txn, &[ring, other]),
+            _ => self.name_ahead(txn, &[account, ring, other, Self::next_in_ring(ring)]),
+        }
+        match kind {
             0 | 1 => {
                 let _ = Self::add(txn, account, -1)?;
                 let _ = Self::add(txn, other, 1)?;
@@ -88,7 +125,7 @@ impl Procedure for Transfer {
                 // Open an account with money from another; if it is open, put the money in.
                 let before = Self::balance(txn, ring)?;
                 let _ = Self::add(txn, account, -3)?;
-                match txn.insert_row(T, Key(ring), &[3u64, !3u64])? {
+                match txn.insert_row(T, Key(ring), &[3u64, !3u64, name_of(ring)])? {
                     Insertion::Inserted if before.is_some() => self.complain("inserted a key that was there"),
                     Insertion::Inserted => {}
                     Insertion::Exists if before.is_none() => self.complain("met a key that was missing"),
@@ -182,8 +219,10 @@ impl Client for Teller {
     type Procedure = Transfer;
 
     fn next(&mut self) -> Transfer {
+        let seed = self.random.u64(..);
         Transfer {
-            seed: self.random.u64(..),
+            seed,
+            names_ahead: seed >> 32 & 3 < self.ahead,
             audit: self.audit,
             complaint: std::cell::RefCell::new(None),
             total: std::cell::Cell::new(0),
@@ -201,8 +240,10 @@ impl Client for Teller {
 
     fn decode(&mut self, bytes: &[u8]) -> Option<Transfer> {
         let (seed, audit) = bytes.split_first_chunk()?;
+        let seed = u64::from_le_bytes(*seed);
         Some(Transfer {
-            seed: u64::from_le_bytes(*seed),
+            seed,
+            names_ahead: seed >> 32 & 3 < self.ahead,
             audit: audit == [1],
             complaint: std::cell::RefCell::new(None),
             total: std::cell::Cell::new(0),
@@ -221,19 +262,21 @@ impl Workload for Bank {
             kept_bytes: size_of::<Balance>(),
             rows: ACCOUNTS,
             capacity: ACCOUNTS + RING,
-            indexing: Indexing::Hashed,
+            indexing: self.indexing,
             partition: TableDescription::partition_by_remainder,
         }]
     }
 
-    fn fill(&self, _: TableId, _: Key, row: &mut [u8]) {
-        row[..8].copy_from_slice(&FIRST_BALANCE.to_le_bytes());
-        row[8..].copy_from_slice(&(!FIRST_BALANCE).to_le_bytes());
+    fn fill(&self, _: TableId, key: Key, row: &mut [u8]) {
+        let words: Balance = [FIRST_BALANCE, !FIRST_BALANCE, name_of(key.0)];
+        for (bytes, word) in row.chunks_exact_mut(8).zip(words) {
+            bytes.copy_from_slice(&word.to_ne_bytes());
+        }
     }
 
     fn client(&self, seat: Seat) -> Teller {
         let random = fastrand::Rng::with_seed(seat.seed * 1000 + seat.worker as u64);
-        Teller { random, broken: Vec::new(), audit: false, total: 0 }
+        Teller { random, ahead: self.ahead, broken: Vec::new(), audit: false, total: 0 }
     }
 }
 
@@ -245,10 +288,30 @@ pub fn bank_run<E: Engine>(
     transactions: u64,
     options: &EngineOptions,
 ) -> Result<(), String> {
+    let bank = Bank { indexing: Indexing::Hashed, ahead: 2 };
+    run_over::<E>(bank, selection, (workers, seed, transactions), options)
+}
+
+/// The same of accounts that are found so, where all transactions name their keys ahead.
+pub fn bank_run_ahead<E: Engine>(
+    selection: Selection,
+    indexing: Indexing,
+    (workers, seed, transactions): (usize, u64, u64),
+    options: &EngineOptions,
+) -> Result<(), String> {
+    run_over::<E>(Bank { indexing, ahead: 4 }, selection, (workers, seed, transactions), options)
+}
+
+fn run_over<E: Engine>(
+    bank: Bank,
+    selection: Selection,
+    (workers, seed, transactions): (usize, u64, u64),
+    options: &EngineOptions,
+) -> Result<(), String> {
     let Arrangement { layout, clients, .. } = E::arrange(selection, workers, options).expect("fits");
-    let mut store = E::load(&Bank, layout, &|_| ()).map_err(|error| error.to_string())?;
+    let mut store = E::load(&bank, layout, &|_| ()).map_err(|error| error.to_string())?;
     let seat = |worker| Seat::new(worker, clients, seed).over(layout.partitions);
-    let clients = (0..clients).map(|worker| Bank.client(seat(worker))).collect();
+    let clients = (0..clients).map(|worker| bank.client(seat(worker))).collect();
     let until = Until::Transactions(transactions);
     let run = E::run_checked(&mut store, selection, clients, until, options).expect("plans are right");
     for (worker, client) in run.clients.iter().enumerate() {
@@ -256,7 +319,7 @@ pub fn bank_run<E: Engine>(
             return Err(format!("worker {worker}: {broken} ({} times)", client.broken.len()));
         }
     }
-    let mut auditor = Bank.client(Seat::new(0, 1, seed));
+    let mut auditor = bank.client(Seat::new(0, 1, seed));
     auditor.audit = true;
     let until = Until::Transactions(1);
     let audit =

@@ -147,6 +147,15 @@ impl Procedure for Random {
             let span = Span::new(offset, random.usize(0..=ROW - offset));
             let range = span.start()..span.end();
             let expected = if rows.contains_key(&key) { Presence::Present } else { Presence::Missing };
+            if random.u8(0..3) == 0 {
+                // The key may come next, or after others, or not at all; and nothing depends on it.
+                let before = random.usize(0..3);
+                let numbers =
+                    (0..20).map(|nth| if nth == before { number } else { random.u64(0..self.world.keys) });
+                let names: Vec<Key> =
+                    numbers.collect::<Vec<_>>().iter().map(|&n| self.world.name(txn, n)).collect();
+                txn.ahead(T, &names[random.usize(0..=before)..random.usize(before..=20)]);
+            }
             let kinds = if self.world.indexing == Indexing::Hashed { 10 } else { 13 };
             // Those before name spans.
             let first = if self.world.length == RowLength::Varying { 5 } else { 0 };
@@ -156,6 +165,24 @@ impl Procedure for Random {
                     let presence = txn.read(T, name, span, &mut |bytes| seen = Some(bytes.to_vec()))?;
                     assert_eq!(presence, expected);
                     assert_eq!(seen.as_deref(), rows.get(&key).map(|row| &row[range]), "key {key:?}");
+                }
+                2 if random.bool() => {
+                    let offset = random.usize(0..ROW);
+                    let shown = Span::new(offset, random.usize(0..=ROW - offset));
+                    let (mut seen, mut before) = (None, None);
+                    let change = &mut |bytes: &mut [u8]| {
+                        seen = Some(bytes.to_vec());
+                        bytes.iter_mut().for_each(|byte| *byte = byte.wrapping_mul(5).wrapping_add(1));
+                    };
+                    let see = &mut |bytes: &[u8]| before = Some(bytes.to_vec());
+                    assert_eq!(txn.update_seeing(T, name, span, change, shown, see)?, expected);
+                    let row = rows.get(&key);
+                    assert_eq!(seen.as_deref(), row.map(|row| &row[range.clone()]), "key {key:?}");
+                    let shown = shown.start()..shown.end();
+                    assert_eq!(before.as_deref(), row.map(|row| &row[shown]), "key {key:?}");
+                    if let Some(row) = rows.get_mut(&key).map(Arc::make_mut) {
+                        row[range].iter_mut().for_each(|byte| *byte = byte.wrapping_mul(5).wrapping_add(1));
+                    }
                 }
                 2 => {
                     let mut seen = None;

@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Name and version of [`CheckSummary`]'s fields.
-pub const SCHEMA: &str = "trireme.check/3";
+pub const SCHEMA: &str = "trireme.check/4";
 
 /// What `check --json` prints. Fields may be added under one [`SCHEMA`]; one that goes or changes its meaning makes a
 /// new one.

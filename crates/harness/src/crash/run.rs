@@ -376,6 +376,10 @@ impl Run<'_> {
                     Some(format!("{held} records and gaps are held at node {node}, which was not killed"));
             }
         }
+        // A process that was killed cleans nothing up, and what it was in the middle of is torn.
+        for (store, _) in stores.into_iter().zip(&nodes).filter(|(_, ran)| ran.is_none()) {
+            std::mem::forget(store);
+        }
         if let Some(cause) = Lost::cause(lost.iter().copied()) {
             crashed.lost += 1;
             // What it says to be there must be.

@@ -6,16 +6,20 @@
 //! | `environment.json` | the machine, its system and its settings |
 //! | `summary.json` | what `--json` prints |
 //! | `samples.csv` | one row a repetition; a check has none |
+//! | `series.csv` | one row a slice of a repetition, if it was counted by slices (`--series on`, an open loop) |
 //! | `latency/SYSTEM.csv`, a sweep's `latency/POINT.csv` | latency by percentile, all repetitions together; a check has none |
 //! | `points.jsonl` | a sweep's finished points, from which it goes on; others have none |
+//! | `export.csv`, `.json`, `.md`, `latency.hlog` | the same for other programs, if `--export` asks for it ([`export`]) |
 //! | `report.html` | all of it, for reading; needs no network |
 //!
 //! A file is written beside its name, synced, and moved there: a reader sees the old one or the new one, whole. Only
 //! `points.jsonl` grows line by line.
 
+pub mod export;
 pub mod latency;
 pub mod parameters;
 pub mod samples;
+pub mod series;
 
 use crate::failure::{Failure, words};
 use crate::options::BadValue;

@@ -31,6 +31,7 @@ pub fn measure<'a, E: Engine, W: Audited>(
     observer: &dyn Observer,
 ) -> Result<Turns, Failure> {
     let pairs: Vec<PairName> = systems.iter().map(|system| system.pair).collect();
+    let told: Vec<RunOptions> = systems.iter().map(|system| system.told(options)).collect();
     let (runs, each) = (pairs.len() * options.repeat, options.repetition());
     let room = room::<E, W>(workload, &layouts::<E>(&pairs, options)?) + kept.len();
     let unused: Unused<'_, E, W> = Mutex::new(take(kept));
@@ -40,6 +41,7 @@ pub fn measure<'a, E: Engine, W: Audited>(
             return Ok(None);
         }
         let (pair, repetition) = (pairs[run / options.repeat], run % options.repeat);
+        let options = &told[run / options.repeat];
         let (system, number, of) = (pair.shown(), repetition + 1, options.repeat);
         observer.tell(Event::RunBegins { system: &system, repetition: number, of });
         let layout = layout_of::<E>(pair, options)?;

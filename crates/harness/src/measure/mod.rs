@@ -3,9 +3,10 @@
 //! Systems are taken by turns ([`Stores`]): round after round each runs once, so that a machine that slows down touches all of
 //! them alike. Within a round every system draws from the same seed, so that they are asked for the same transactions. A machine
 //! that repeats bit for bit does not slow down: there, repetitions run apart, and side by side. What is left to short runs to choose is chosen
-//! before the first repetition (`division.rs`).
+//! before the first repetition (`division.rs`), and what a part of a system's capacity is (`capacity.rs`).
 
 mod apart;
+mod capacity;
 mod division;
 mod fit;
 mod idle;

@@ -11,7 +11,7 @@ use contract::{
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use workloads::audit::{Audit, Audited};
+use workloads::audit::{Audit, Audited, Finding};
 
 /// A workload with its tables loaded.
 pub struct Session<'a, E: Engine, W: Workload> {
@@ -156,10 +156,10 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         Ok((run.measurement, checks))
     }
 
-    /// Whether the tables hold what the workload says that they must, as `selection` reads them; nothing if the workload
+    /// Whether the tables hold what the workload says that they must, as `selection` reads them: all of it, and behind that each condition that has a name; nothing if the workload
     /// says nothing.
-    pub fn audit(&mut self, selection: Selection, options: &RunOptions) -> Result<Option<Check>, Failure> {
-        let Some(audit) = self.workload.audit() else { return Ok(None) };
+    pub fn audit(&mut self, selection: Selection, options: &RunOptions) -> Result<Vec<Check>, Failure> {
+        let Some(audit) = self.workload.audit() else { return Ok(Vec::new()) };
         let engine_options = options.engine_options(0);
         let arrangement = E::arrange(selection, options.workers, &engine_options)?;
         let auditor = |client| audit.client(arrangement.seat(client, options.engine.seed));
@@ -177,22 +177,29 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
             false => audit.verdict(&self.clients, &auditors),
             true => audit.verdict_of_anybody(&auditors),
         };
-        Ok(Some(Check::new("audit", verdict.is_ok(), || {
-            verdict.err().map_or_else(String::new, |finding| finding.to_string())
-        })))
+        let check = |name: &str, verdict: Result<(), Finding>| {
+            let holds = verdict.is_ok();
+            Check::new(name, holds, || verdict.err().map_or_else(String::new, |finding| finding.to_string()))
+        };
+        let conditions = audit.conditions(&auditors);
+        let conditions = conditions.into_iter().map(|(name, verdict)| check(&name, verdict));
+        Ok(std::iter::once(check("audit", verdict)).chain(conditions).collect())
     }
 
     /// What must hold after any run.
     fn checks(leaks: &LeakCheck, measurement: &Measurement) -> Vec<Check> {
         let by_worker: u64 = measurement.commits_by_worker.iter().sum();
         let latencies = measurement.latency_ns.len();
+        // Of an open loop, those that arrived and never began have taken their time, too.
+        let transactions =
+            measurement.arrived.as_ref().map_or(measurement.response.samples, |all| all.arrived);
         vec![
             Check::nothing_held(leaks),
             Check::new("commits-add-up", by_worker == measurement.commits, || {
                 format!("the workers committed {by_worker}, the total says {}", measurement.commits)
             }),
-            Check::new("latencies-add-up", latencies <= measurement.response.samples, || {
-                format!("{latencies} latencies stand for {} transactions", measurement.response.samples)
+            Check::new("latencies-add-up", latencies <= transactions, || {
+                format!("{latencies} latencies stand for {transactions} transactions")
             }),
         ]
     }

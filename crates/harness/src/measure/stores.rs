@@ -9,7 +9,7 @@
 //!
 //! A machine that repeats bit for bit has nothing that turns would even out; there, repetitions run apart (`apart.rs`).
 
-use super::{After, Session, apart, division, layouts};
+use super::{After, Session, apart, capacity, division, layouts};
 use crate::failure::Failure;
 use crate::observer::{Event, Observer};
 use crate::options::{Division, RunOptions};
@@ -53,10 +53,10 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
         after: After,
         observer: &dyn Observer,
     ) -> Result<Turns, Failure> {
-        match self.divide(systems, options, observer)? {
-            Some(divided) => self.measure_as_told(systems, &divided, after, observer),
-            None => self.measure_as_told(systems, options, after, observer),
-        }
+        let divided = self.divide(systems, options, observer)?;
+        let options = divided.as_ref().unwrap_or(options);
+        self.find_capacities(systems, options, observer)?;
+        self.measure_as_told(systems, options, after, observer)
     }
 
     fn measure_as_told(
@@ -92,14 +92,43 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
             Ok(tried.repetitions.first().map(Measurement::throughput_per_s))
         })?;
         observer.tell(Event::Note(&format!("cc-threads under {}: {chosen}", pair.shown())));
-        // What follows depends on no trial; and none was logged.
+        self.forget_trials(options);
+        let options = division::told(options, chosen.cc_threads);
+        system.cc_threads_chosen = Some(chosen);
+        Ok(Some(options))
+    }
+
+    /// Finds what each system commits in a closed loop, if the rate of an open one is a part of that.
+    fn find_capacities(
+        &mut self,
+        systems: &mut [&mut Measured],
+        options: &RunOptions,
+        observer: &dyn Observer,
+    ) -> Result<(), Failure> {
+        if options.percent_of_capacity.is_none() {
+            return Ok(());
+        }
+        let mut tried: Vec<Measured> =
+            systems.iter().map(|system| Measured::nothing_yet(system.pair)).collect();
+        let trial = capacity::trial(options);
+        self.measure_as_told(&mut tried.iter_mut().collect::<Vec<_>>(), &trial, After::Nothing, observer)?;
+        for (system, tried) in systems.iter_mut().zip(&tried) {
+            system.capacity_per_s = capacity::of(&tried.repetitions);
+            if let Some(per_s) = system.capacity_per_s {
+                let (name, rate) = (system.pair.shown(), options.get("rate"));
+                observer.tell(Event::Note(&capacity::note(&name, per_s, &rate)));
+            }
+        }
+        self.forget_trials(options);
+        Ok(())
+    }
+
+    /// What follows depends on no trial; and none was logged.
+    fn forget_trials(&mut self, options: &RunOptions) {
         match options.logging.level {
             Durability::None => self.forget_changed(),
             _ => self.sessions.clear(),
         }
-        let options = division::told(options, chosen.cc_threads);
-        system.cc_threads_chosen = Some(chosen);
-        Ok(Some(options))
     }
 
     fn measure_by_turns(
@@ -195,7 +224,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
             observer.tell(Event::RunBegins { system: &name, repetition: number, of });
             let session = self.session(*layout);
             let (measurement, checks) =
-                session.repetition(Selection::Pair(system.pair), options, repetition)?;
+                session.repetition(Selection::Pair(system.pair), &system.told(options), repetition)?;
             system.repetitions.push(measurement);
             system.memory = session.memory();
             system.log = session.log_report();
@@ -241,9 +270,9 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
                 continue;
             }
             audited.push(layout);
-            let check = self.session(layout).audit(Selection::Pair(pair), options)?;
+            let checks = self.session(layout).audit(Selection::Pair(pair), options)?;
             for (_, system) in group.iter_mut().filter(|(of, _)| *of == layout) {
-                Check::join(&mut system.checks, check.iter().cloned().collect());
+                Check::join(&mut system.checks, checks.clone());
             }
         }
         Ok(())

@@ -5,7 +5,8 @@
 
 use super::{BadValue, Division, Logging, RunOptions};
 use crate::text::durations;
-use contract::{ArchitectureName, PairName, ProtocolName, UnknownName};
+use contract::{ArchitectureName, OpenLoop, PairName, ProtocolName, UnknownName};
+use std::num::NonZeroU64;
 use std::str::FromStr;
 
 /// One option, as the command line and an experiment file name it.
@@ -35,6 +36,9 @@ enum UsedBy {
     /// All but those with these protocols.
     AllBut(&'static [ProtocolName]),
 }
+
+/// Of what a system commits in a closed loop: more than all is more than it can do.
+const MOST_PERCENT: u32 = 200;
 
 /// The protocols whose requests wait in a lock's queue.
 const WHOSE_REQUESTS_WAIT: &[ProtocolName] =
@@ -205,6 +209,64 @@ pub static OPTIONS: &[OptionDescription] = &[
             assign(&mut options.engine.seed, parsed(value, "a whole number, 0 <= seed < 2^64"))
         },
         get: |options| options.engine.seed.to_string(),
+    },
+    OptionDescription {
+        name: "rate",
+        value: "N|N%|closed",
+        help: "An open loop: N transactions arrive in a second at all workers together, or N percent of what the system commits in a closed one, and their latency is from their arrival",
+        used_by: UsedBy::All,
+        in_checks: false,
+        set: |options, value| {
+            let allowed = format!(
+                "transactions a second, 1 to {}; a part of what the system can, 1% to {MOST_PERCENT}%; or closed",
+                OpenLoop::MOST_PER_S
+            );
+            (options.engine.open_loop, options.percent_of_capacity) = (None, None);
+            match (value, value.strip_suffix('%')) {
+                ("closed", _) => options.engine.series = false,
+                (_, Some(percent)) => {
+                    let percent = percent.parse().ok().filter(|percent| (1..=MOST_PERCENT).contains(percent));
+                    options.percent_of_capacity = Some(percent.ok_or(allowed)?);
+                    options.engine.series = true;
+                }
+                (rate, None) => {
+                    let rate =
+                        rate.parse().ok().filter(|rate: &NonZeroU64| rate.get() <= OpenLoop::MOST_PER_S);
+                    options.set_rate(rate.ok_or(allowed)?);
+                    options.engine.series = true;
+                }
+            }
+            Ok(())
+        },
+        get: |options| match (options.percent_of_capacity, options.engine.open_loop) {
+            (Some(percent), _) => format!("{percent}%"),
+            (None, Some(open_loop)) => open_loop.rate_per_s.to_string(),
+            (None, None) => "closed".to_owned(),
+        },
+    },
+    OptionDescription {
+        name: "arrivals",
+        value: "NAME",
+        help: "How transactions of an open loop are spread over time: poisson, or constant",
+        used_by: UsedBy::All,
+        in_checks: false,
+        set: |options, value| {
+            options.arrivals = named(value)?;
+            if let Some(open_loop) = &mut options.engine.open_loop {
+                open_loop.arrivals = options.arrivals;
+            }
+            Ok(())
+        },
+        get: |options| options.arrivals.to_string(),
+    },
+    OptionDescription {
+        name: "series",
+        value: "on|off",
+        help: "Count by slices of 100 ms, or of a tenth of the interval if that is shorter, too; on in an open loop",
+        used_by: UsedBy::All,
+        in_checks: false,
+        set: |options, value| assign(&mut options.engine.series, on_or_off(value)),
+        get: |options| show_on_or_off(options.engine.series),
     },
     OptionDescription {
         name: "sample",

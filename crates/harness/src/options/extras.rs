@@ -10,7 +10,7 @@ use std::time::Duration;
 type Said = fn(&EngineOptions, &[PairName]) -> String;
 
 /// The names of [`OPTIONS`](super::OPTIONS) that are named, each with how its value is said.
-const EXTRAS: [(&str, Said); 22] = [
+const EXTRAS: [(&str, Said); 23] = [
     ("prefetch", |engine, _| format!("prefetch {}", engine.prefetch)),
     ("back-off", |engine, _| match engine.back_off_cap_ns {
         0 => "back-off off".to_owned(),
@@ -29,6 +29,10 @@ const EXTRAS: [(&str, Said); 22] = [
     ("sample", |engine, _| match engine.sample_one_in {
         0 => "no transaction timed by class".to_owned(),
         number => format!("one transaction in {number} timed by class"),
+    }),
+    ("rate", |engine, _| match engine.open_loop {
+        None => String::new(),
+        Some(open) => format!("an open loop of {} {} arrivals a second", open.rate_per_s, open.arrivals),
     }),
     ("latch", |engine, _| format!("latch of lock lists {}", engine.latch)),
     ("timestamps", |engine, _| format!("timestamps {}", engine.timestamps)),

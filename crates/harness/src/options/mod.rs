@@ -8,9 +8,10 @@ pub use descriptions::{OPTIONS, OptionDescription};
 pub use extras::{extras, extras_of_check, extras_of_points};
 pub use logging::{Logging, Nodes, Origin};
 
-use contract::EngineOptions;
+use contract::{ArrivalsName, EngineOptions, OpenLoop};
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 /// How one system is measured.
@@ -28,6 +29,10 @@ pub struct RunOptions {
     pub logging: Logging,
     /// Who says how many workers do concurrency control.
     pub division: Division,
+    /// An open loop of which short runs say the rate: so many percent of what the system commits in a closed loop. Until then the engine's options have none.
+    pub percent_of_capacity: Option<u32>,
+    /// How transactions of an open loop are spread over time.
+    pub arrivals: ArrivalsName,
     /// What the engine is told. Repetition `n` draws everything random from `seed + n`, under every system the same.
     pub engine: EngineOptions,
 }
@@ -79,6 +84,8 @@ impl RunOptions {
             repeat: 5,
             logging: Logging::default(),
             division: Division::Told,
+            percent_of_capacity: None,
+            arrivals: ArrivalsName::Poisson,
             engine: EngineOptions::default(),
         }
     }
@@ -146,6 +153,16 @@ impl RunOptions {
         }
     }
 
+    /// Sets the rate of an open loop, in transactions a second.
+    pub fn set_rate(&mut self, rate_per_s: NonZeroU64) {
+        self.engine.open_loop = Some(OpenLoop { rate_per_s, arrivals: self.arrivals });
+    }
+
+    /// Whether transactions arrive, at a rate that is told or is yet to be found.
+    pub fn is_open_loop(&self) -> bool {
+        self.engine.open_loop.is_some() || self.percent_of_capacity.is_some()
+    }
+
     /// How long one repetition takes.
     pub fn repetition(&self) -> Duration {
         self.warmup + self.duration
@@ -183,6 +200,26 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_is_told_or_a_part_or_there_is_none() {
+        let mut options = RunOptions::for_run(2);
+        assert_eq!((options.get("rate").as_str(), options.is_open_loop()), ("closed", false));
+        let mut set = |name: &str, value: &str| {
+            options.set(name, value).expect("a known option").expect("a good value");
+            assert_eq!(options.get(name), value);
+            options.clone()
+        };
+        let told = set("rate", "5000");
+        assert_eq!(told.engine.open_loop.map(|open| open.rate_per_s.get()), Some(5000));
+        assert!(told.is_open_loop() && told.engine.series);
+        let constant = set("arrivals", "constant").engine.open_loop.map(|open| open.arrivals);
+        assert_eq!(constant, Some(ArrivalsName::Constant));
+        let part = set("rate", "50%");
+        assert_eq!((part.percent_of_capacity, part.engine.open_loop), (Some(50), None));
+        assert!(!set("series", "off").engine.series);
+        assert!(!set("rate", "closed").is_open_loop());
+    }
+
+    #[test]
     fn a_timeout_is_a_time_or_nothing_or_never() {
         let mut options = RunOptions::for_run(1);
         assert_eq!(options.get("deadlock-timeout"), "never");
@@ -205,6 +242,17 @@ mod tests {
             ("prefetch", "maybe", "prefetch maybe: allowed: off, planned, on"),
             ("sample", "-1", "sample -1: allowed: a whole number, 0 <= sample < 2^32; 0 for none"),
             ("partitions", "0", "partitions 0: allowed: a whole number, at least 1, or workers"),
+            (
+                "rate",
+                "0",
+                "rate 0: allowed: transactions a second, 1 to 100000000; a part of what the system can, 1% to 200%; or closed",
+            ),
+            (
+                "rate",
+                "201%",
+                "rate 201%: allowed: transactions a second, 1 to 100000000; a part of what the system can, 1% to 200%; or closed",
+            ),
+            ("arrivals", "now", "arrivals now: allowed: constant, poisson"),
             ("deadlock-timeout", "10ns", "deadlock-timeout 10ns: allowed: at least 1us; or 0, or never"),
         ];
         for (name, value, message) in cases {

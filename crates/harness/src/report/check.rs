@@ -45,7 +45,7 @@ pub fn of_check(result: &CheckResult<'_>) -> String {
         simulated: summary.simulated,
         warnings: summary.warnings.clone(),
         blocks,
-        footer: footer(&surroundings.began),
+        footer: footer(surroundings, summary.simulated),
     })
 }
 

@@ -37,7 +37,7 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
         simulated: result.subject.place.simulated,
         warnings: result.warnings(),
         blocks,
-        footer: footer(&result.surroundings.began),
+        footer: footer(result.surroundings, result.subject.place.simulated),
     })
 }
 

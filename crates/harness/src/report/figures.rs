@@ -1,7 +1,7 @@
 //! From summaries to figures.
 
 use super::page::{Block, Key};
-use super::tables::latency_ends;
+use super::tables::{latency_begins, latency_ends};
 use crate::folder::latency;
 use crate::results::System;
 use crate::summary::{Costs, Summary};
@@ -181,6 +181,15 @@ pub fn aborts(summaries: &[&Summary]) -> Block {
 pub fn latency_curves(systems: &[System]) -> Block {
     let title = "Latency".to_owned();
     let end = systems.first().map_or("commit", |system| latency_ends(&system.summary));
+    let begin = systems.first().map_or("", |system| latency_begins(&system.summary));
+    // Each has a line of its own: further ones would look like the first.
+    let (all, systems) = (systems.len(), &systems[..systems.len().min(SERIES)]);
+    let left_out = match all - systems.len() {
+        0 => String::new(),
+        others => format!(
+            " The first {SERIES} of {all} systems; those of the other {others} are in the folder latency/."
+        ),
+    };
     let curves: Vec<(usize, Vec<(f64, f64)>)> = systems
         .iter()
         .enumerate()
@@ -197,7 +206,7 @@ pub fn latency_curves(systems: &[System]) -> Block {
     let y = Axis {
         labels: y_scale.ticks.iter().map(|&ns| short_latency(ns)).collect(),
         scale: y_scale,
-        title: format!("latency from the first attempt to {end}"),
+        title: format!("latency from {begin} to {end}"),
     };
     let x = percentile_axis(longest);
     let point = |&(one_in, ns): &(f64, f64)| {
@@ -212,7 +221,9 @@ pub fn latency_curves(systems: &[System]) -> Block {
     let key = |(rank, system): (usize, &System)| Key::of_series(rank % SERIES, system.summary.system());
     Block::Figure {
         title,
-        note: "Retries and waits included. Further right are ever rarer, slower transactions.".to_owned(),
+        note: format!(
+            "Retries and waits included. Further right are ever rarer, slower transactions.{left_out}"
+        ),
         legend: systems.iter().enumerate().map(key).collect(),
         svg: at_both_widths(|width| {
             let height = if width == Width::Wide { 380.0 } else { 300.0 };

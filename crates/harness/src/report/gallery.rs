@@ -37,7 +37,7 @@ pub fn of_gallery(exhibits: &[Exhibit<'_>], surroundings: &Surroundings) -> Stri
         simulated,
         warnings: Vec::new(),
         blocks: error.into_iter().chain(numbers).chain(figures).collect(),
-        footer: footer(&surroundings.began),
+        footer: footer(surroundings, exhibits.iter().all(|exhibit| exhibit.report.place.simulated)),
     })
 }
 

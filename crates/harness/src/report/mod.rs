@@ -6,11 +6,13 @@
 mod check;
 mod claims;
 mod compare;
+mod curve;
 mod facts;
 mod figures;
 mod gallery;
 pub mod page;
 mod run;
+mod series;
 mod sweep;
 mod tables;
 
@@ -20,6 +22,7 @@ pub use gallery::{Exhibit, of_gallery};
 pub use run::of_run;
 pub use sweep::{SweepReport, of_sweep};
 
+use crate::results::Surroundings;
 use crate::svg::escape;
 use minijinja::{AutoEscape, Environment, context, value::Serde};
 use page::Page;
@@ -48,6 +51,10 @@ fn keep_options_whole(text: &str) -> minijinja::Value {
     minijinja::Value::from_safe_string(text.split(' ').map(word).collect::<Vec<_>>().join(" "))
 }
 
-fn footer(began: &str) -> String {
-    format!("Measured {began} by trireme {}.", env!("CARGO_PKG_VERSION"))
+/// When the numbers came about, how, and by what.
+fn footer(surroundings: &Surroundings, simulated: bool) -> String {
+    let how = if simulated { "Simulated" } else { "Measured" };
+    let commit = surroundings.environment["trireme_commit"].as_str();
+    let commit = commit.map_or(String::new(), |commit| format!(", commit {commit}"));
+    format!("{how} {} by trireme {}{commit}.", surroundings.began, env!("CARGO_PKG_VERSION"))
 }

@@ -1,10 +1,10 @@
 //! The report of `run`.
 
 use super::page::{Block, Page, Tile};
-use super::{facts, figures, footer, render, tables};
+use super::{facts, figures, footer, render, series, tables};
 use crate::options::extras;
 use crate::results::RunResult;
-use crate::summary::{Latency, Logged, Summary};
+use crate::summary::{Latency, LatencyOf, Logged, Summary};
 use crate::text::durations;
 use crate::text::numbers::{counted, latency, latency_if_any, percent, ratio, short, thousands};
 use std::slice;
@@ -35,10 +35,11 @@ pub fn of_run(result: &RunResult<'_>) -> String {
             figures::repetitions(&result.system),
             figures::time_share(&[summary]),
             figures::latency_curves(system),
-            figures::aborts(&[summary]),
-            tables::costs(&[summary]),
         ]
         .into_iter()
+        .chain(series::over_time(&result.system))
+        .chain(tables::kinds(summary))
+        .chain([figures::aborts(&[summary]), tables::costs(&[summary])])
         .chain(figures::threads("", &[(summary.system(), summary)]))
         .chain(tables::chosen_threads(&[summary]))
         .chain(tables::instances_of_systems(&[summary]))
@@ -50,7 +51,7 @@ pub fn of_run(result: &RunResult<'_>) -> String {
             facts::environment(&result.surroundings.environment, place.simulated),
         ])
         .collect(),
-        footer: footer(&result.surroundings.began),
+        footer: footer(result.surroundings, place.simulated),
     })
 }
 
@@ -58,17 +59,21 @@ fn tiles(summary: &Summary) -> Vec<Tile> {
     let Summary { throughput_per_s, throughput_min, throughput_max, .. } = summary;
     let shown = |of: fn(&Latency) -> u64| latency_if_any(summary.latency_ns.as_ref().map(of));
     let range = format!("{} to {}", thousands(*throughput_min), thousands(*throughput_max));
+    let name = match summary.latency_of {
+        LatencyOf::Service => "Latency",
+        LatencyOf::Response => "Response time",
+    };
     let to = if summary.log.is_some() { " to durability" } else { "" };
     vec![
         Tile::new("Throughput", format!("{} /s", short(*throughput_per_s)), range),
         Tile::new("Spread", percent(summary.spread()), "of the repetitions".to_owned()),
         Tile::new("Aborts per commit", ratio(summary.abort_rate), "retried".to_owned()),
         Tile::new(
-            format!("Latency{to}, median"),
+            format!("{name}{to}, median"),
             shown(|of| of.p50),
             format!("mean {}", shown(|of| of.mean as u64)),
         ),
-        Tile::new(format!("Latency{to}, p99"), shown(|of| of.p99), format!("p99.9 {}", shown(|of| of.p999))),
+        Tile::new(format!("{name}{to}, p99"), shown(|of| of.p99), format!("p99.9 {}", shown(|of| of.p999))),
     ]
 }
 
@@ -110,6 +115,18 @@ fn counts(summary: &Summary) -> Block {
     let aborts = summary.aborts.iter();
     facts.extend(aborts.map(|(reason, count)| (format!("aborts: {reason}"), thousands(*count as f64))));
     facts.push(("commits that had been aborted".to_owned(), percent(summary.retried_share)));
+    if let Some(arrivals) = &summary.arrivals {
+        facts.push(("arrivals".to_owned(), thousands(arrivals.arrived as f64)));
+        facts.push((
+            "arrived and not begun at the end of an interval, at most".to_owned(),
+            thousands(arrivals.queued as f64),
+        ));
+        let service = arrivals.service_ns.as_ref().map(|of| of.p99);
+        facts.push((
+            "p99 from the first attempt (service), not from the arrival".to_owned(),
+            latency_if_any(service),
+        ));
+    }
     facts.push(("latencies".to_owned(), thousands(summary.latency_samples as f64)));
     facts.push((
         "transactions timed by class, not among them".to_owned(),

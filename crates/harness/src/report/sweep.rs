@@ -2,7 +2,7 @@
 //! remaining axes.
 
 use super::page::{Block, Cell, Claim, Key, Page};
-use super::{claims, facts, figures, footer, render, tables};
+use super::{claims, curve, facts, figures, footer, render, tables};
 use crate::results::Surroundings;
 use crate::subject::Place;
 use crate::summary::{Summary, Unmeasured};
@@ -75,7 +75,7 @@ const MEASURES: [Measure; 4] = [
     Measure {
         name: "p99_ns",
         title: "Latency, 99th percentile",
-        note: "From the first attempt to commit, over all repetitions.",
+        note: "From the first attempt, of an open loop from the arrival, to commit, over all repetitions.",
         axis: "latency",
         value: |summary| summary.latency_ns.as_ref().map(|of| of.p99 as f64),
         whisker: |_| None,
@@ -85,7 +85,7 @@ const MEASURES: [Measure; 4] = [
     Measure {
         name: "mean_ns",
         title: "Latency, mean",
-        note: "From the first attempt to commit, over all repetitions.",
+        note: "From the first attempt, of an open loop from the arrival, to commit, over all repetitions.",
         axis: "latency",
         value: |summary| summary.latency_ns.as_ref().map(|of| of.mean),
         whisker: |_| None,
@@ -111,6 +111,7 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
         blocks.extend(claims::numbers(report.claims.iter().map(|claim| ("", claim))));
     }
     for panel in layout.panels(report) {
+        blocks.extend(curve::of_rates(report, &layout, &panel));
         for measure in MEASURES.iter().filter(|measure| measure.is_shown(report.claims)) {
             blocks.extend(figure(report, &layout, &panel, measure));
         }
@@ -141,7 +142,7 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
             report.points.iter().filter_map(|(at, summary)| Some((at, (*summary)?))),
         ),
         blocks,
-        footer: footer(&report.surroundings.began),
+        footer: footer(report.surroundings, report.place.simulated),
     })
 }
 
@@ -178,9 +179,9 @@ fn lead(report: &SweepReport<'_>) -> String {
 
 /// Which axis is plotted along, which ones tell the lines apart, and which ones the panels.
 pub(super) struct Arrangement {
-    x: Option<usize>,
-    lines: Vec<usize>,
-    panels: Vec<usize>,
+    pub(super) x: Option<usize>,
+    pub(super) lines: Vec<usize>,
+    pub(super) panels: Vec<usize>,
 }
 
 impl Arrangement {
@@ -189,7 +190,7 @@ impl Arrangement {
         let named = |name: &str| axes.iter().position(|axis| axis.name == name);
         let numeric =
             |axis: &crate::sweep::Axis| axis.values.iter().all(|value| value.parse::<f64>().is_ok());
-        let x = experiment.x.as_ref().and_then(|x| named(&x.value));
+        let x = experiment.x.as_ref().and_then(|x| named(&x.value)).or_else(|| named(curve::RATE));
         let x = x.or_else(|| axes.iter().position(|axis| axis.values.len() > 1 && numeric(axis)));
         let x = x.or_else(|| (!axes.is_empty()).then_some(0));
         let others: Vec<usize> = (0..axes.len()).filter(|&axis| Some(axis) != x).collect();
@@ -207,12 +208,12 @@ impl Arrangement {
         distinct(report.points.iter().map(|(place, _)| pick(place, &self.panels)))
     }
 
-    fn series(&self, report: &SweepReport<'_>) -> Vec<Vec<String>> {
+    pub(super) fn series(&self, report: &SweepReport<'_>) -> Vec<Vec<String>> {
         distinct(report.points.iter().map(|(place, _)| pick(place, &self.lines)))
     }
 }
 
-fn pick(place: &[String], axes: &[usize]) -> Vec<String> {
+pub(super) fn pick(place: &[String], axes: &[usize]) -> Vec<String> {
     axes.iter().map(|&axis| place[axis].clone()).collect()
 }
 
@@ -355,7 +356,7 @@ fn marks(
     numbers.flat_map(|(claim, y)| claim.places.iter().filter_map(move |place| of(claim, place, y))).collect()
 }
 
-fn panel_name(report: &SweepReport<'_>, layout: &Arrangement, panel: &[String]) -> String {
+pub(super) fn panel_name(report: &SweepReport<'_>, layout: &Arrangement, panel: &[String]) -> String {
     let name = |(&axis, value): (&usize, &String)| format!("{} {value}", report.experiment.axes[axis].name);
     layout.panels.iter().zip(panel).map(name).collect::<Vec<_>>().join(", ")
 }
@@ -364,7 +365,8 @@ fn panel_name(report: &SweepReport<'_>, layout: &Arrangement, panel: &[String]) 
 fn x_axis(report: &SweepReport<'_>, layout: &Arrangement, values: &[&str]) -> (Axis, Vec<f64>) {
     let title = layout.x.map_or(String::new(), |axis| report.experiment.axes[axis].name.clone());
     let labels = values.iter().map(|value| (*value).to_owned()).collect();
-    let numbers: Option<Vec<f64>> = values.iter().map(|value| value.parse().ok()).collect();
+    let number = |value: &&str| value.strip_suffix('%').unwrap_or(value).parse().ok();
+    let numbers: Option<Vec<f64>> = values.iter().map(number).collect();
     match numbers {
         Some(numbers) if is_geometric(&numbers) => {
             (Axis { scale: Scale::through_logarithmic(&numbers), labels, title }, numbers)

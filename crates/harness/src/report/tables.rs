@@ -1,12 +1,20 @@
 //! Tables that several reports have.
 
 use super::page::{Block, Cell};
-use crate::summary::{COSTS, Check, CostDescription, Latency, Summary, Unmeasured};
+use crate::summary::{COSTS, Check, CostDescription, Kind, Latency, LatencyOf, Summary, Unmeasured};
 use crate::text::names;
 use crate::text::numbers::{latency_if_any, percent, ratio, thousands};
 
 /// What the spread among [`NUMBERS`] is.
 pub const SPREAD: &str = "Spread is from the slowest to the fastest repetition, as a part of the median.";
+
+/// Where a latency begins.
+pub fn latency_begins(summary: &Summary) -> &'static str {
+    match summary.latency_of {
+        LatencyOf::Service => "the first attempt",
+        LatencyOf::Response => "the arrival",
+    }
+}
 
 /// Where a latency ends.
 pub fn latency_ends(summary: &Summary) -> &'static str {
@@ -19,10 +27,49 @@ pub fn what_latency_is(summary: &Summary) -> String {
         Some(_) => "the time when its commit is durable, which is when it counts",
         None => "its commit",
     };
+    if summary.latency_of == LatencyOf::Response {
+        return format!(
+            "Latency is from a transaction's arrival to {end}, with all that lies between; those that arrived and never began are among them, with the time for which they \
+             had waited. Transactions that were timed class by class are not."
+        );
+    }
     format!(
         "Latency is from the beginning of a transaction's first attempt to {end}, with aborted attempts and back-off; drawing it, \
          planning it and waiting for a free worker are outside. Transactions that were timed class by class are not among the latencies."
     )
+}
+
+/// By kind of transactions; nothing if there is one.
+pub fn kinds(summary: &Summary) -> Option<Block> {
+    let row = |kind: &Kind| {
+        let shown = |of: fn(&Latency) -> u64| latency_if_any(kind.latency_ns.as_ref().map(of));
+        vec![
+            Cell::words(kind.name.as_str()),
+            Cell::number(thousands(kind.throughput_per_s)),
+            Cell::number(thousands(kind.user_rollbacks as f64)),
+            Cell::number(ratio(kind.abort_rate)),
+            Cell::number(shown(|of| of.p50)),
+            Cell::number(shown(|of| of.p99)),
+            Cell::number(shown(|of| of.p999)),
+        ]
+    };
+    let tpmc = summary.kinds.iter().find_map(|kind| kind.tpmc).map_or(String::new(), |tpmc| {
+        format!(" New-Orders a minute: {}, without the standard's keying and think times.", thousands(tpmc))
+    });
+    (!summary.kinds.is_empty()).then(|| Block::Table {
+        title: "By kind of transaction".to_owned(),
+        note: format!("Latencies to two significant digits.{tpmc}"),
+        head: vec![
+            Cell::words("transaction"),
+            Cell::number("txn/s"),
+            Cell::number("rollbacks"),
+            Cell::number("aborts/commit"),
+            Cell::number("p50"),
+            Cell::number("p99"),
+            Cell::number("p99.9"),
+        ],
+        rows: summary.kinds.iter().map(row).collect(),
+    })
 }
 
 /// The heads of [`numbers`].

@@ -6,7 +6,7 @@ use contract::{PairName, ProtocolName};
 use serde::{Deserialize, Serialize};
 
 /// Name and version of [`Comparison`]'s fields.
-pub const COMPARISON_SCHEMA: &str = "trireme.compare/5";
+pub const COMPARISON_SCHEMA: &str = "trireme.compare/6";
 
 /// A pair of the matrix that was not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,6 @@
 //! Latency by percentile.
 
-use contract::LatencyHistogram;
+use hdrhistogram::{Counter, Histogram};
 use serde::{Deserialize, Serialize};
 
 /// Percentiles in nanoseconds.
@@ -21,8 +21,8 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// The percentiles of `histogram`; `None` if it is empty.
-    pub fn of(histogram: &LatencyHistogram) -> Option<Latency> {
+    /// The percentiles of `histogram`, whatever it counts by; `None` if it is empty.
+    pub fn of<C: Counter>(histogram: &Histogram<C>) -> Option<Latency> {
         (!histogram.is_empty()).then(|| Latency {
             p50: histogram.value_at_quantile(0.50),
             p90: histogram.value_at_quantile(0.90),

@@ -2,10 +2,12 @@
 //!
 //! Fields may be added under one [`SCHEMA`]; a field that goes or changes its meaning makes a new one.
 
+mod arrivals;
 mod checks;
 mod comparison;
 mod costs;
 mod division;
+mod kinds;
 mod latency;
 mod measured;
 mod memory;
@@ -13,10 +15,12 @@ mod time_shares;
 mod turns;
 pub mod warnings;
 
+pub use arrivals::{Arrivals, LatencyOf};
 pub use checks::Check;
 pub use comparison::{COMPARISON_SCHEMA, Comparison, Row, Unmeasured, in_lines};
 pub use costs::{COSTS, CostDescription, Costs, Unit};
 pub use division::{ChosenThreads, Tried};
+pub use kinds::Kind;
 pub use latency::Latency;
 pub use measured::Measured;
 pub use memory::Memory;
@@ -34,7 +38,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Name and version of [`Summary`]'s fields.
-pub const SCHEMA: &str = "trireme.run/4";
+pub const SCHEMA: &str = "trireme.run/5";
 
 /// A log, and what it has taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,6 +96,12 @@ pub struct Summary {
     pub user_rollbacks: u64,
     /// The part of the commits that had been aborted at least once, 0 to 1.
     pub retried_share: f64,
+    /// What `latency_ns` is: *service* of a closed loop; *response* of an open one, from a transaction's arrival on, which counts what began late, or never.
+    #[serde(default)]
+    pub latency_of: LatencyOf,
+    /// What an open loop tells beside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<Arrivals>,
     /// Of the transactions that began in the interval: from the beginning of the first attempt to the commit, or where commits are
     /// logged to their being durable, with retries and back-off, over all repetitions. Drawing, planning and waiting for a free slot are outside: `between_ns`. `null` if none
     /// committed, or a stopwatch ran along with all that did.
@@ -109,6 +119,9 @@ pub struct Summary {
     /// By Little's law 1: transactions that ended in the interval, times latency and what lies between two of them, over the
     /// slots; of the repetition that is farthest off. `null` if nothing ended.
     pub littles_law: Option<f64>,
+    /// By kind of transactions, if the workload has several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<Kind>,
     /// Where the time of sampled transactions went; the classes add up to 1, or to 0 without samples.
     pub time_share: TimeShares,
     /// Transactions that were sampled for `time_share`.
@@ -179,6 +192,8 @@ impl Summary {
             aborts: aborts_by_reason(repetitions.iter()),
             user_rollbacks: repetitions.iter().map(|repetition| repetition.user_rollbacks).sum(),
             retried_share: retried as f64 / commits.max(1) as f64,
+            latency_of: if subject.options.is_open_loop() { LatencyOf::Response } else { LatencyOf::Service },
+            arrivals: Arrivals::of(measured),
             latency_ns: Latency::of(&latencies),
             latency_samples: latencies.len(),
             between_ns: between.mean_ns(),
@@ -189,6 +204,7 @@ impl Summary {
                 .iter()
                 .filter_map(Measurement::littles_law)
                 .max_by(|one, other| off(one).total_cmp(&off(other))),
+            kinds: kinds::of(&subject.workload, repetitions),
             time_share: TimeShares::of(&time),
             time_samples: time.samples,
             costs: Costs::of(repetitions),
@@ -206,8 +222,7 @@ impl Summary {
             repetitions: repetitions.len(),
             warmup_s: options.warmup.as_secs_f64(),
             duration_s: options.duration.as_secs_f64(),
-            engine: subject
-                .engine_options_with(measured.cc_threads_chosen.as_ref().map(|chosen| chosen.cc_threads)),
+            engine: engine_options(subject, measured),
             cc_threads_chosen: measured.cc_threads_chosen.clone(),
             parameters: subject.parameters.clone(),
             warnings: warnings::of_circumstances(subject),
@@ -267,6 +282,17 @@ impl Summary {
     /// Whether it is a system of transactions, and no bare store, which is not ranked among them.
     pub fn has_transactions(&self) -> bool {
         self.pair().is_none_or(|pair| pair.protocol.has_transactions())
+    }
+}
+
+/// What the engine was told, with what short runs have chosen for the system.
+fn engine_options(subject: &Subject, measured: &Measured) -> EngineOptions {
+    let engine = subject.engine_options();
+    let chosen = measured.cc_threads_chosen.as_ref().map(|chosen| chosen.cc_threads);
+    EngineOptions {
+        cc_threads: chosen.unwrap_or(engine.cc_threads),
+        open_loop: measured.told(&subject.options).engine.open_loop,
+        ..engine
     }
 }
 
@@ -355,6 +381,7 @@ pub(crate) mod tests {
             memory: Memory::loaded(1 << 20, 1000),
             checks: Vec::new(),
             cc_threads_chosen: None,
+            capacity_per_s: None,
         }
     }
 

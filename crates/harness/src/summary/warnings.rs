@@ -99,6 +99,19 @@ fn has_few_samples(summary: &Summary) -> bool {
     summary.commits > 0 && summary.engine.sample_one_in > 0 && summary.time_samples < FEWEST_SAMPLES
 }
 
+const BEHIND: &str = "more transactions arrived than could be done";
+
+/// Whether a system does less than is asked of it; in words.
+fn behind(summary: &Summary) -> Option<String> {
+    let arrivals = summary.arrivals.as_ref().filter(|of| of.is_behind(summary.throughput_per_s))?;
+    Some(format!(
+        "{BEHIND}: {} a second, of which {} committed; {} waited at the end of an interval",
+        thousands(arrivals.rate_per_s as f64),
+        thousands(summary.throughput_per_s),
+        thousands(arrivals.queued as f64)
+    ))
+}
+
 fn other_than_spread(summary: &Summary) -> Vec<String> {
     let mut warnings = Vec::new();
     if !summary.has_transactions() {
@@ -132,7 +145,9 @@ fn other_than_spread(summary: &Summary) -> Vec<String> {
             if summary.simulated { "they waited" } else { "they waited, or the system did not let them run" }
         ));
     }
-    if summary.unfinished > 0 {
+    if let Some(behind) = behind(summary) {
+        warnings.push(format!("{behind}; response times grow as long as it goes on, lower --rate"));
+    } else if summary.unfinished > 0 {
         warnings.push(format!(
             "{} {UNFINISHED}; their latencies count as what they had taken by then; look at the abort rate, or use --back-off",
             thousands(summary.unfinished as f64)
@@ -250,6 +265,7 @@ impl Several<'_> {
             [SPREAD, FEW_SAMPLES, LITTLE].iter().any(|begins| warning.starts_with(begins))
                 || warning.contains(ABSENT)
                 || warning.contains(UNFINISHED)
+                || warning.contains(BEHIND)
         };
         let mut seen: Vec<&String> = Vec::new();
         for warning in of_each.iter().flatten().filter(|warning| !is_summed_up(warning)) {
@@ -291,7 +307,20 @@ impl Several<'_> {
                 "{who}some workers {ABSENT}, at worst {most} of {of}; use a longer --duration, or fewer --workers"
             ));
         }
-        let unfinished = |summary: &Summary| Some(summary.unfinished).filter(|count| *count > 0);
+        let of_arrived = |summary: &Summary| {
+            behind(summary)?;
+            Some(summary.throughput_per_s / summary.arrivals.as_ref()?.rate_per_s as f64)
+        };
+        if let Some((who, done)) = self.having(of_arrived) {
+            let least = done.into_iter().fold(f64::INFINITY, f64::min);
+            warnings.push(format!(
+                "{who}{BEHIND}, at worst {} of them; response times grow as long as it goes on",
+                percent(least)
+            ));
+        }
+        let unfinished = |summary: &Summary| {
+            Some(summary.unfinished).filter(|count| *count > 0 && behind(summary).is_none())
+        };
         if let Some((who, unfinished)) = self.having(unfinished) {
             let most = unfinished.into_iter().max().expect("one at least");
             warnings.push(format!(

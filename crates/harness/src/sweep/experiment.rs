@@ -168,6 +168,12 @@ impl Experiment {
             let what = format!("--{name} {value}: {} sweeps {name}; leave the option out", self.path);
             return Err(Failure::Usage(what));
         }
+        if let Some(values) = ranges::rates(name, value) {
+            let values = values.map_err(|allowed| BadValue::new(name, value, allowed))?;
+            self.base.retain(|setting| setting.name != name);
+            self.axes.push(Axis { name: name.to_owned(), values, cut: None, place: format!("--{name}") });
+            return Ok(());
+        }
         self.base.retain(|setting| setting.name != name);
         let (name, value) = (name.to_owned(), value.to_owned());
         self.base.push(Setting { name, value, follows: false, place: None });

@@ -20,6 +20,29 @@ pub(super) fn expand(range: &Table, cores: usize) -> Result<(Vec<String>, Option
     }
 }
 
+/// `10%..90%`, or `1000..9000`: rates of arrivals, so many of them, evenly. `None`: it is no range of rates.
+pub(super) fn rates(name: &str, value: &str) -> Option<Result<Vec<String>, String>> {
+    const RATES: u64 = 9;
+    let (from, to) = value.split_once("..").filter(|_| name == "rate")?;
+    let both = match (from.strip_suffix('%'), to.strip_suffix('%')) {
+        (Some(from), Some(to)) => Some((from, to, "%")),
+        (None, None) => Some((from, to, "")),
+        _ => None,
+    };
+    let ends =
+        both.and_then(|(from, to, unit)| Some((from.parse::<u64>().ok()?, to.parse::<u64>().ok()?, unit)));
+    let ends = ends.filter(|(from, to, _)| 1 <= *from && from + RATES <= to + 1);
+    Some(match ends {
+        None => {
+            Err(format!("A..B, both percentages or both numbers, 1 <= A, with {RATES} rates from A to B"))
+        }
+        Some((from, to, unit)) => {
+            let nth = |nth: u64| from + (to - from) * nth / (RATES - 1);
+            Ok((0..RATES).map(|number| format!("{}{unit}", nth(number))).collect())
+        }
+    })
+}
+
 /// The number called `name`, if the range has it.
 fn number(range: &Table, name: &str, cores: usize) -> Result<Option<f64>, String> {
     match range.get(name) {
@@ -96,6 +119,18 @@ mod tests {
     fn of(text: &str, cores: usize) -> Result<String, String> {
         let table: Table = toml::from_str(text).expect("a table");
         expand(&table, cores).map(|(values, _)| values.join(" "))
+    }
+
+    #[test]
+    fn rates_are_spread_evenly() {
+        let of = |value: &str| rates("rate", value).expect("a range");
+        let tenths = ["10%", "20%", "30%", "40%", "50%", "60%", "70%", "80%", "90%"].map(str::to_owned);
+        assert_eq!(of("10%..90%"), Ok(tenths.to_vec()));
+        assert_eq!(of("1000..9000").expect("a range")[8], "9000");
+        for bad in ["10%..90", "90%..10%", "0..10", "a..b", "1..5"] {
+            assert!(of(bad).is_err(), "{bad}");
+        }
+        assert!(rates("rate", "50%").is_none() && rates("back-off", "500..32000").is_none());
     }
 
     #[test]

@@ -56,6 +56,8 @@ fn offer() {
 #[derive(Debug, Default)]
 pub struct Spin {
     pauses: u32,
+    /// When what is waited for comes, if that is known.
+    expected: Option<Ticks>,
 }
 
 impl Spin {
@@ -72,7 +74,7 @@ impl Spin {
     /// A wait that begins.
     #[inline]
     pub const fn new() -> Self {
-        Spin { pauses: 0 }
+        Spin { pauses: 0, expected: None }
     }
 
     /// Waits a little.
@@ -111,10 +113,19 @@ impl Spin {
         self.pauses >= Self::BEFORE_SLEEPING
     }
 
+    /// What is waited for comes then, or `None`: nobody knows when. Who knows keeps the core, or offers it: he does not sleep longer and longer, for he would wake too late.
+    #[inline]
+    pub fn expect_at(&mut self, time: Option<Ticks>) {
+        self.expected = time;
+    }
+
     /// Waits for what may be long in coming: keeps the core at first, then offers it to the system, and in the end sleeps, longer
     /// and longer, [`Spin::LONGEST_SLEEP`] at most.
     #[cold]
     pub fn rest(&mut self) {
+        if let Some(time) = self.expected {
+            return self.pause_until(time);
+        }
         match self.pauses.checked_sub(Self::BEFORE_SLEEPING) {
             None if self.pauses < Self::BEFORE_YIELDING => pause(),
             None => offer(),

@@ -1,7 +1,7 @@
 //! Segments: memory that two processes of one host have together.
 //!
 //! A segment is a file without a name (`memfd`), which lives as long as one of the processes has it: none is left behind when both have died. It is mapped by who makes it, and
-//! by who is given its descriptor. Its length is sealed, so that nobody can take pages away from under the other, and the system gives all of its pages when it is made.
+//! by who is given its descriptor. Its length is sealed, so that neither process can change it, and the system gives all of its pages when it is made.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

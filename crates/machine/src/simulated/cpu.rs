@@ -25,6 +25,7 @@ pub fn pause_until(deadline: Ticks) {
 #[derive(Debug, Default)]
 pub struct Spin {
     rests: u32,
+    expected: Option<Ticks>,
 }
 
 impl Spin {
@@ -34,7 +35,7 @@ impl Spin {
     /// A wait that begins.
     #[inline]
     pub const fn new() -> Self {
-        Spin { rests: 0 }
+        Spin { rests: 0, expected: None }
     }
 
     /// Waits a little.
@@ -61,9 +62,18 @@ impl Spin {
         self.rests >= Self::BEFORE_SLEEPING
     }
 
+    /// What is waited for comes then, or `None`: nobody knows when.
+    #[inline]
+    pub fn expect_at(&mut self, time: Option<Ticks>) {
+        self.expected = time;
+    }
+
     /// Waits for what may be long in coming; in the end as a core that sleeps and looks.
     #[cold]
     pub fn rest(&mut self) {
+        if let Some(time) = self.expected {
+            return self.pause_until(time);
+        }
         if self.rests < Self::BEFORE_SLEEPING || timed().is_none() {
             self.rests = self.rests.saturating_add(1);
             return pause();

@@ -48,11 +48,12 @@ pub fn is_unwinding() -> bool {
 }
 
 /// How long a worker may wait for another before it is odd: far longer than an exploration keeps one from going on, and well
-/// before its bound of steps; in a simulation, where nobody is kept from it, half a second.
+/// before its bound of steps; in a simulation, where nobody is kept from it, half a second. Outside of both time is the host's, and so is this.
 pub fn patience() -> Duration {
-    match timed() {
-        Some(_) => Duration::from_millis(500),
-        None => Duration::from_micros(500),
+    match (control(), timed()) {
+        (_, Some(_)) => Duration::from_millis(500),
+        (Control::Outside, _) => crate::hardware::worker::patience(),
+        _ => Duration::from_micros(500),
     }
 }
 

@@ -61,6 +61,10 @@ impl SmallBankClient {
 impl Client for SmallBankClient {
     type Procedure = SmallBankTransaction;
 
+    fn kinds(&self) -> &'static [&'static str] {
+        &Kind::NAMES
+    }
+
     #[inline]
     fn next(&mut self) -> SmallBankTransaction {
         let kind = Kind::ALL[self.kinds.draw(self.rng.u64(..))];

@@ -30,6 +30,10 @@ impl Kind {
         Kind::SendPayment,
     ];
 
+    /// Their names in results, in that order.
+    pub(super) const NAMES: [&str; 6] =
+        ["balance", "deposit-checking", "transact-savings", "amalgamate", "write-check", "send-payment"];
+
     /// Whether there is a second customer.
     #[inline]
     pub(super) fn has_second(self) -> bool {
@@ -150,6 +154,11 @@ fn change<T: Transaction + ?Sized>(
 }
 
 impl Procedure for SmallBankTransaction {
+    #[inline]
+    fn kind(&self) -> usize {
+        self.kind as usize
+    }
+
     fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
         match self.kind {
             Kind::Balance => self.balance(txn),

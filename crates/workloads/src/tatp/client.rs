@@ -30,6 +30,10 @@ impl TatpClient {
 impl Client for TatpClient {
     type Procedure = TatpTransaction;
 
+    fn kinds(&self) -> &'static [&'static str] {
+        &Kind::NAMES
+    }
+
     /// Draws all arguments, whichever transaction it is: what they are does not depend on the mix.
     #[inline]
     fn next(&mut self) -> TatpTransaction {

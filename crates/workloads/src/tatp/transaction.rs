@@ -33,6 +33,17 @@ impl Kind {
         Kind::DeleteCallForwarding,
     ];
 
+    /// Their names in results, in that order.
+    pub(super) const NAMES: [&str; 7] = [
+        "get-subscriber-data",
+        "get-new-destination",
+        "get-access-data",
+        "update-subscriber-data",
+        "update-location",
+        "insert-call-forwarding",
+        "delete-call-forwarding",
+    ];
+
     /// Its share of all transactions.
     pub(super) fn percent(self) -> f64 {
         match self {
@@ -178,6 +189,11 @@ const BIT_1: Span = Span { offset: offset_of!(Subscriber, bit) as u32, len: 1 };
 const DATA_A: Span = Span { offset: offset_of!(SpecialFacility, data_a) as u32, len: 1 };
 
 impl Procedure for TatpTransaction {
+    #[inline]
+    fn kind(&self) -> usize {
+        self.kind as usize
+    }
+
     fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
         match self.kind {
             Kind::GetSubscriberData => self.get_subscriber_data(txn),

@@ -105,15 +105,21 @@ impl<'a> Audit<'a> {
         if expected == found { Ok(()) } else { Err(Violation::Counts { expected, found }) }
     }
 
+    /// What all have read.
+    fn found(&self, auditors: &[Auditor]) -> Found {
+        let mut found = Found::default();
+        auditors.iter().for_each(|auditor| found.add(&auditor.found));
+        found.books.close(self.tpcc.scale());
+        found
+    }
+
     /// What must hold whoever ran.
     fn judge_tables(&self, auditors: &[Auditor]) -> Result<Found, Violation> {
         let left = self.left(auditors).len();
         if left > 0 {
             return Err(Violation::Incomplete { left });
         }
-        let mut found = Found::default();
-        auditors.iter().for_each(|auditor| found.add(&auditor.found));
-        found.books.close(self.tpcc.scale());
+        let found = self.found(auditors);
         let breaches = conditions::breaches_of(&found.books);
         if !breaches.is_empty() {
             return Err(Violation::Inconsistent(breaches));
@@ -149,6 +155,18 @@ impl crate::audit::Audit<TpccClient> for Audit<'_> {
 
     fn verdict(&self, clients: &[TpccClient], auditors: &[Auditor]) -> Result<(), Finding> {
         Ok(self.judge(clients, auditors)?)
+    }
+
+    fn conditions(&self, auditors: &[Auditor]) -> Vec<(String, Result<(), Finding>)> {
+        if !self.left(auditors).is_empty() {
+            return Vec::new();
+        }
+        let breaches = conditions::breaches_of(&self.found(auditors).books);
+        let verdict = |nth: usize| match breaches.iter().find(|breach| breach.condition == nth) {
+            None => Ok(()),
+            Some(breach) => Err(breach.clone().into()),
+        };
+        conditions::names().map(|(nth, name)| (format!("condition-{nth}-{name}"), verdict(nth))).collect()
     }
 
     fn verdict_of_anybody(&self, auditors: &[Auditor]) -> Result<(), Finding> {

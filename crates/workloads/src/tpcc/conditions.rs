@@ -66,20 +66,20 @@ impl std::error::Error for Breach {}
 /// Says where it does not hold, if so.
 type Condition = fn(&Books) -> Option<String>;
 
-/// In the order of the standard.
-const CONDITIONS: [Condition; 12] = [
-    warehouses_sum_their_districts,
-    districts_know_their_last_order,
-    new_orders_have_no_gap,
-    districts_have_the_lines_of_their_orders,
-    new_orders_have_no_carrier,
-    orders_have_their_lines,
-    lines_are_delivered_with_their_order,
-    warehouses_sum_their_payments,
-    districts_sum_their_payments,
-    balances_are_deliveries_less_payments,
-    orders_are_new_or_delivered,
-    balances_and_payments_are_deliveries,
+/// In the order of the standard, each with its name in results.
+const CONDITIONS: [(&str, Condition); 12] = [
+    ("warehouses-sum-their-districts", warehouses_sum_their_districts),
+    ("districts-know-their-last-order", districts_know_their_last_order),
+    ("new-orders-have-no-gap", new_orders_have_no_gap),
+    ("districts-have-the-lines-of-their-orders", districts_have_the_lines_of_their_orders),
+    ("new-orders-have-no-carrier", new_orders_have_no_carrier),
+    ("orders-have-their-lines", orders_have_their_lines),
+    ("lines-are-delivered-with-their-order", lines_are_delivered_with_their_order),
+    ("warehouses-sum-their-payments", warehouses_sum_their_payments),
+    ("districts-sum-their-payments", districts_sum_their_payments),
+    ("balances-are-deliveries-less-payments", balances_are_deliveries_less_payments),
+    ("orders-are-new-or-delivered", orders_are_new_or_delivered),
+    ("balances-and-payments-are-deliveries", balances_and_payments_are_deliveries),
 ];
 
 /// The conditions that do not hold; none of a consistent database that was loaded with warehouses of this size.
@@ -89,10 +89,15 @@ pub fn breaches(reader: &dyn Reader, scale: Scale) -> Vec<Breach> {
 
 /// The same of books that are closed.
 pub(super) fn breaches_of(books: &Books) -> Vec<Breach> {
-    let breach = |(nth, condition): (usize, &Condition)| {
+    let breach = |(nth, (_, condition)): (usize, &(&str, Condition))| {
         condition(books).map(|what| Breach { condition: nth + 1, what })
     };
     CONDITIONS.iter().enumerate().filter_map(breach).collect()
+}
+
+/// Their numbers in clause 3.3.2, from 1, and their names in results.
+pub(super) fn names() -> impl Iterator<Item = (usize, &'static str)> {
+    CONDITIONS.iter().enumerate().map(|(nth, (name, _))| (nth + 1, *name))
 }
 
 fn warehouses_sum_their_districts(books: &Books) -> Option<String> {

@@ -29,6 +29,9 @@ impl TransactionKind {
         TransactionKind::StockLevel,
     ];
 
+    /// Their names in results, by their [index](TransactionKind::index).
+    pub const NAMES: [&str; 5] = ["new-order", "payment", "order-status", "delivery", "stock-level"];
+
     /// Position in [`TransactionKind::ALL`].
     pub const fn index(self) -> usize {
         self as usize

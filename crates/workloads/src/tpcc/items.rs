@@ -10,6 +10,7 @@
 
 use super::parameters::ItemTable;
 use super::parts::{self, ItemSale};
+use super::text::is_original;
 use super::{ITEM, ITEMS, Scale, UNUSED_ITEM, keys, population};
 use contract::{Abort, Access, Key, Plan, Transaction};
 use std::fmt;
@@ -22,6 +23,21 @@ pub(super) enum Items {
     Shared,
     /// By `i_id`, less 1.
     Unprotected(&'static [ItemSale]),
+}
+
+/// What a customer is told of an item, and whether it is an original.
+#[derive(Clone, Copy)]
+pub(super) struct ItemTold {
+    pub i_price: u32,
+    pub i_name: [u8; 24],
+    pub is_original: bool,
+}
+
+impl ItemTold {
+    #[inline]
+    fn of(item: &ItemSale) -> Self {
+        ItemTold { i_price: item.i_price, i_name: item.i_name, is_original: is_original(&item.i_data) }
+    }
 }
 
 /// Not item by item.
@@ -56,11 +72,11 @@ impl Items {
         txn: &mut T,
         w_id: u32,
         i_id: u32,
-    ) -> Result<Option<ItemSale>, Abort> {
+    ) -> Result<Option<ItemTold>, Abort> {
         match self {
-            Items::Replicated => parts::read(txn, keys::item(w_id - 1, i_id), |item| *item),
-            Items::Shared => parts::read(txn, keys::item(0, i_id), |item| *item),
-            Items::Unprotected(items) => Ok(items.get(i_id as usize - 1).copied()),
+            Items::Replicated => parts::read(txn, keys::item(w_id - 1, i_id), ItemTold::of),
+            Items::Shared => parts::read(txn, keys::item(0, i_id), ItemTold::of),
+            Items::Unprotected(items) => Ok(items.get(i_id as usize - 1).map(ItemTold::of)),
         }
     }
 

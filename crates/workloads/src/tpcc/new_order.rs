@@ -3,13 +3,14 @@
 //!
 //! An item that does not exist is the last one, so that all has been done that has to be undone: the workload's own rollback.
 //!
-//! Of a stock two parts are named: the counts, which are changed, with the data, and the district's text, which lies elsewhere
-//! in the row.
+//! Of a stock two parts are named, in one operation: the counts, which are changed, with the data, and the district's text, which
+//! lies elsewhere in the row and is seen.
 
 use super::inputs::{LineInput, NewOrderInput};
 use super::items::Items;
 use super::parts::{
-    CustomerTerms, DistrictOrders, StockCounts, WarehouseTax, add_among, change, district_info, read, touch,
+    CustomerTerms, DistrictInfo, DistrictOrders, StockCounts, WarehouseTax, add_among, change, change_seeing,
+    district_info, read, touch,
 };
 use super::rows::{Entry, NULL, NewOrder, Order, OrderLine};
 use super::screens::{LineScreen, NewOrderScreen};
@@ -104,12 +105,12 @@ fn sell<T: Transaction + ?Sized>(
     };
     let stock = keys::stock(line.supply_w_id, line.i_id);
     let is_remote = line.supply_w_id != input.w_id;
-    let (s_quantity, is_brand) = change(txn, stock, |counts: &mut StockCounts| {
-        let is_brand = is_original(&item.i_data) && is_original(&counts.s_data);
+    let sell = |counts: &mut StockCounts| {
+        let is_brand = item.is_original && is_original(&counts.s_data);
         (take(counts, line.quantity, is_remote), is_brand)
-    })?
-    .expect("loaded, and never deleted");
-    let ol_dist_info = district_info(txn, stock, input.d_id)?.expect("loaded, and never deleted");
+    };
+    let ((s_quantity, is_brand), ol_dist_info): (_, DistrictInfo) =
+        change_seeing(txn, stock, sell, district_info(input.d_id))?.expect("loaded, and never deleted");
 
     let ol_amount = u32::from(line.quantity) * item.i_price;
     let row = OrderLine {

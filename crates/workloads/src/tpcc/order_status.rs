@@ -2,7 +2,7 @@
 //! index of orders by customer, one step of a backward scan; its lines are a scan.
 
 use super::inputs::OrderStatusInput;
-use super::parts::{CustomerBalance, CustomerName, LineStatus, Part, read};
+use super::parts::{CustomerStatus, LineStatus, Part, read};
 use super::rows::{Entry, Order};
 use super::screens::{OrderStatusScreen, StatusLineScreen};
 use super::stale::present;
@@ -20,15 +20,13 @@ pub(super) fn run<T: Transaction + ?Sized>(
     let c_id = customers::find(txn, w_id, d_id, &input.who)?;
     let c_id = c_id.expect("every district has a customer of every name");
     let customer = keys::customer(w_id, d_id, c_id);
-    let c_balance =
-        read(txn, customer, |part: &CustomerBalance| part.c_balance)?.expect("loaded, and never deleted");
-    let name = read(txn, customer, |name: &CustomerName| *name)?.expect("loaded, and never deleted");
+    let shown = read(txn, customer, |status: &CustomerStatus| *status)?.expect("loaded, and never deleted");
     let mut screen = OrderStatusScreen {
         c_id,
-        c_first: name.c_first,
-        c_middle: name.c_middle,
-        c_last: name.c_last,
-        c_balance,
+        c_first: shown.c_first,
+        c_middle: shown.c_middle,
+        c_last: shown.c_last,
+        c_balance: shown.c_balance,
         o_id: 0,
         o_entry_d: 0,
         o_carrier_id: 0,
@@ -110,7 +108,7 @@ pub(super) fn plan<T: Transaction + ?Sized>(
 ) -> Result<(), Abort> {
     let home = (input.w_id, input.d_id);
     if let Some(customer) = customers::plan(txn, plan, home, &input.who, reconnaissance)? {
-        plan.touch(CUSTOMER, customer, Span::whole(CustomerName::span().end()), Access::Read);
+        plan.touch(CUSTOMER, customer, Span::whole(CustomerStatus::span().end()), Access::Read);
     }
     plan.leave_open();
     Ok(())

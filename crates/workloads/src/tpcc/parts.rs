@@ -49,6 +49,31 @@ pub(super) fn change<P: Part, T: Transaction + ?Sized, R>(
     Ok(changed)
 }
 
+/// Changes a part of a row, and gives back with what comes of that other bytes of it, from byte `offset` on; `None` if the key is
+/// missing.
+#[inline]
+pub(super) fn change_seeing<P: Part, S, T: Transaction + ?Sized, R>(
+    txn: &mut T,
+    key: Key,
+    change: impl FnOnce(&mut P) -> R,
+    offset: usize,
+) -> Result<Option<(R, S)>, Abort>
+where
+    S: FromBytes + KnownLayout + Immutable + Copy,
+{
+    let (mut change, mut changed, mut seen) = (Some(change), None, None);
+    let change = &mut |bytes: &mut [u8]| {
+        let part = P::mut_from_bytes(bytes).expect("parts are packed");
+        changed = change.take().map(|change| change(part));
+    };
+    let see = &mut |bytes: &[u8]| seen = Some(*S::ref_from_bytes(bytes).expect("parts are packed"));
+    let shown = Span::new(offset, size_of::<S>());
+    let presence = txn.update_seeing(P::TABLE, key, P::span(), change, shown, see)?;
+    let both = changed.zip(seen);
+    assert_eq!(presence == Presence::Present, both.is_some());
+    Ok(both)
+}
+
 /// Plans to touch a part of a row.
 #[inline]
 pub(super) fn touch<P: Part>(plan: &mut Plan, key: Key, access: Access) {
@@ -118,10 +143,6 @@ parts! {
         c_payment_cnt: u32,
         c_delivery_cnt: u32,
     }
-    /// Order-Status shows it.
-    CustomerBalance of Customer in CUSTOMER from c_balance {
-        c_balance: i64,
-    }
     /// New-Order reads it.
     CustomerTerms of Customer in CUSTOMER from c_discount {
         c_discount: u32,
@@ -146,8 +167,19 @@ parts! {
         c_address: Address,
         c_phone: [u8; 16],
     }
-    /// Order-Status shows it.
-    CustomerName of Customer in CUSTOMER from c_last {
+    /// Order-Status shows the first of them and the last three: what lies between is of the same lines.
+    CustomerStatus of Customer in CUSTOMER from c_balance {
+        c_balance: i64,
+        c_ytd_payment: i64,
+        c_payment_cnt: u32,
+        c_delivery_cnt: u32,
+        c_credit_lim: i64,
+        c_since: u64,
+        c_discount: u32,
+        c_w_id: u32,
+        c_d_id: u32,
+        c_id: u32,
+        c_credit: [u8; 2],
         c_last: [u8; 16],
         c_middle: [u8; 2],
         c_first: [u8; 16],
@@ -203,13 +235,11 @@ parts! {
     }
 }
 
-/// What a district's order lines copy from a stock.
+/// Where in a stock the text is that a district's order lines copy.
 #[inline]
-pub(super) fn district_info<T: Transaction + ?Sized>(
-    txn: &mut T,
-    stock: Key,
-    d_id: u32,
-) -> Result<Option<[u8; 24]>, Abort> {
-    let offset = offset_of!(Stock, s_dist) + 24 * (d_id as usize - 1);
-    txn.read_at(STOCK, stock, offset, |info: &[u8; 24]| *info)
+pub(super) fn district_info(d_id: u32) -> usize {
+    offset_of!(Stock, s_dist) + size_of::<DistrictInfo>() * (d_id as usize - 1)
 }
+
+/// The text.
+pub(super) type DistrictInfo = [u8; 24];

@@ -4,7 +4,7 @@
 use super::inputs::PaymentInput;
 use super::parts::{
     CustomerAccount, CustomerData, CustomerInfo, DistrictName, DistrictYtd, Part, WarehouseName,
-    WarehouseYtd, add_among, change, read,
+    WarehouseYtd, add_among, change, change_seeing,
 };
 use super::rows::History;
 use super::screens::PaymentScreen;
@@ -20,25 +20,25 @@ pub(super) fn run<T: Transaction + ?Sized>(
 ) -> Result<PaymentScreen, Abort> {
     let amount = i64::from(input.amount);
     let warehouse = keys::warehouse(input.w_id);
-    change(txn, warehouse, |part: &mut WarehouseYtd| part.w_ytd = part.w_ytd.wrapping_add(amount))?
-        .expect("loaded, and never deleted");
-    let w = read(txn, warehouse, |part: &WarehouseName| *part)?.expect("loaded, and never deleted");
+    let add = |part: &mut WarehouseYtd| part.w_ytd = part.w_ytd.wrapping_add(amount);
+    let ((), w): (_, WarehouseName) =
+        change_seeing(txn, warehouse, add, WarehouseName::OFFSET)?.expect("loaded, and never deleted");
     let district = keys::district(input.w_id, input.d_id);
-    change(txn, district, |part: &mut DistrictYtd| part.d_ytd = part.d_ytd.wrapping_add(amount))?
-        .expect("loaded, and never deleted");
-    let d = read(txn, district, |part: &DistrictName| *part)?.expect("loaded, and never deleted");
+    let add = |part: &mut DistrictYtd| part.d_ytd = part.d_ytd.wrapping_add(amount);
+    let ((), d): (_, DistrictName) =
+        change_seeing(txn, district, add, DistrictName::OFFSET)?.expect("loaded, and never deleted");
 
     let c_id = customers::find(txn, input.c_w_id, input.c_d_id, &input.who)?;
     let c_id = c_id.expect("every district has a customer of every name");
     let customer = keys::customer(input.c_w_id, input.c_d_id, c_id);
-    let account = change(txn, customer, |account: &mut CustomerAccount| {
+    let pay = |account: &mut CustomerAccount| {
         account.c_balance = account.c_balance.wrapping_sub(amount);
         account.c_ytd_payment = account.c_ytd_payment.wrapping_add(amount);
         account.c_payment_cnt = account.c_payment_cnt.wrapping_add(1);
         *account
-    })?
-    .expect("loaded, and never deleted");
-    let info = read(txn, customer, |info: &CustomerInfo| *info)?.expect("loaded, and never deleted");
+    };
+    let (account, info): (_, CustomerInfo) =
+        change_seeing(txn, customer, pay, CustomerInfo::OFFSET)?.expect("loaded, and never deleted");
     let c_data = if info.c_credit == *b"BC" { Some(note(txn, customer, input, c_id)?) } else { None };
 
     let history = History {

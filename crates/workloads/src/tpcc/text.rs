@@ -6,10 +6,21 @@ use fastrand::Rng;
 pub(super) const ORIGINAL: &[u8; 8] = b"ORIGINAL";
 
 /// Whether [`ORIGINAL`] is somewhere in the data of an item or a stock.
+///
+/// Wherever it is, the first whole aligned word of four bytes in it is one of four. Most data have none of them, which is found out
+/// without a branch for each byte.
 #[inline]
 pub(super) fn is_original(data: &[u8; 50]) -> bool {
-    let wanted = u64::from_ne_bytes(*ORIGINAL);
-    data.windows(8).any(|word| word.first_chunk().copied().map(u64::from_ne_bytes) == Some(wanted))
+    const PARTS: [u32; 4] = [part(0), part(1), part(2), part(3)];
+    let words = data.as_chunks::<4>().0.iter().map(|word| u32::from_ne_bytes(*word));
+    let may_be =
+        words.fold(false, |found, word| found | PARTS.iter().fold(false, |any, part| any | (word == *part)));
+    may_be && data.windows(ORIGINAL.len()).any(|bytes| bytes == ORIGINAL)
+}
+
+/// Four bytes of [`ORIGINAL`] as a word.
+const fn part(first: usize) -> u32 {
+    u32::from_ne_bytes([ORIGINAL[first], ORIGINAL[first + 1], ORIGINAL[first + 2], ORIGINAL[first + 3]])
 }
 
 /// Letters and digits, at least so many: the standard's a-string.
@@ -41,4 +52,25 @@ pub(super) fn data(rng: &mut Rng) -> [u8; 50] {
         data[first..first + ORIGINAL.len()].copy_from_slice(ORIGINAL);
     }
     data
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_found_wherever_it_is_and_nothing_like_it() {
+        let longest = |text: &[u8], at: usize| {
+            let mut data = [b'x'; 50];
+            data[at..at + text.len()].copy_from_slice(text);
+            data
+        };
+        for at in 0..=50 - ORIGINAL.len() {
+            assert!(is_original(&longest(ORIGINAL, at)), "at {at}");
+            for like_it in [b"ORIGINAl", b"oRIGINAL", b"ORIGxNAL", b"xRIGINAL", b"ORIGINxL"] {
+                assert!(!is_original(&longest(like_it, at)), "at {at}");
+            }
+        }
+        assert!(!is_original(&longest(b"ORIGINA", 43)));
+    }
 }

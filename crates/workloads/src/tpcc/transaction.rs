@@ -54,6 +54,11 @@ impl TpccTransaction {
 }
 
 impl Procedure for TpccTransaction {
+    #[inline]
+    fn kind(&self) -> usize {
+        self.input.kind().index()
+    }
+
     /// What would be shown is worked out, and nobody looks at it.
     fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
         match &self.input {
@@ -146,6 +151,10 @@ impl TpccClient {
 
 impl Client for TpccClient {
     type Procedure = TpccTransaction;
+
+    fn kinds(&self) -> &'static [&'static str] {
+        &TransactionKind::NAMES
+    }
 
     #[inline]
     fn next(&mut self) -> TpccTransaction {

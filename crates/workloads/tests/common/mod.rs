@@ -275,6 +275,19 @@ impl<W: Workload> Transaction for Store<'_, W> {
         self.touch(table, key, span, Access::Write, change)
     }
 
+    fn update_seeing(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+        shown: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        let _ = self.touch(table, key, shown, Access::Read, |bytes| see(bytes))?;
+        self.touch(table, key, span, Access::Write, change)
+    }
+
     fn write(&mut self, table: TableId, key: Key, offset: usize, bytes: &[u8]) -> Result<Presence, Abort> {
         self.touch(table, key, Span::new(offset, bytes.len()), Access::Write, |row| {
             row.copy_from_slice(bytes)

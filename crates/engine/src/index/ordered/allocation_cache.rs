@@ -9,7 +9,7 @@
 //! - Under latches nothing is asked of the system: what a change may need is taken before ([`AllocationCache::provide`]).
 
 use super::OVERSIZE;
-use super::finger::Finger;
+use super::finger::Fingers;
 use super::heap::{Heap, MOST_UNITS, units_of};
 use super::node::NODE_BYTES;
 use super::state::MOST_LEVELS;
@@ -126,8 +126,8 @@ pub(crate) struct AllocationCache {
     /// By units; as many as were needed yet, for most indexes have no pieces.
     free_pieces: Vec<Vec<u32>>,
     garbage: VecDeque<(u64, Garbage)>,
-    /// The leaf where the worker linked last, or was about to.
-    pub(super) finger: Finger,
+    /// The leaves where the worker linked last, or was about to.
+    pub(super) fingers: Fingers,
 }
 
 impl Default for AllocationCache {
@@ -139,12 +139,18 @@ impl Default for AllocationCache {
             units: 0..0,
             free_pieces: Vec::new(),
             garbage: VecDeque::new(),
-            finger: Finger::NONE,
+            fingers: Fingers::NONE,
         }
     }
 }
 
 impl AllocationCache {
+    /// The local epoch at which what is unlinked from here on is unlinked.
+    #[inline(always)]
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
     /// What is unlinked from here on is unlinked at local epoch `epoch`; what was at `reclaimable` or before is free.
     #[inline]
     pub fn refresh(&mut self, epoch: u64, reclaimable: u64) {
@@ -164,8 +170,19 @@ impl AllocationCache {
 
     /// Takes memory for `nodes` nodes and `units` units in pieces, and makes room for what is retired meanwhile. Called before
     /// latches are taken: nothing is asked of the system under one.
-    #[inline]
+    #[inline(always)]
     pub(super) fn provide(&mut self, index: &Nodes, heap: &Heap, nodes: usize, units: usize) {
+        let room = self.garbage.capacity() - self.garbage.len();
+        let is_there = self.free.len() + self.chunk.len() >= nodes
+            && self.units.len() >= units
+            && room >= MOST_RETIRED + units;
+        if !is_there {
+            self.provide_more(index, heap, nodes, units);
+        }
+    }
+
+    #[cold]
+    fn provide_more(&mut self, index: &Nodes, heap: &Heap, nodes: usize, units: usize) {
         if self.free.len() + self.chunk.len() < nodes {
             self.provide_nodes(index);
         }

@@ -8,7 +8,10 @@
 use super::OrderedIndex;
 use super::allocation_cache::AllocationCache;
 use super::heap::units_of;
-use super::keys::{Fence, KeyBuffer, LONG, SLICE_BYTES, common_prefix, fits_inline, inline_length, slice_of};
+use super::keys::{
+    Fence, KeyBuffer, LONG, Probe, SLICE_BYTES, common_of_slice, common_prefix, fits_inline, inline_length,
+    slice_of,
+};
 use super::node::{Entry, Inner, SEPARATORS, UNUSED, Value};
 use super::state::State;
 use super::synchronization_policy::{SynchronizationPolicy, Word};
@@ -174,7 +177,38 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
 
     /// Bytes that a key, a fence of a range, has in common with the other one.
     pub(super) fn common_with(&self, fence: Fence, descended: &[u8], key: &[u8]) -> usize {
-        self.fence_key(fence, descended).map_or(0, |fence| common_prefix(&fence, key))
+        match fence {
+            Fence::Open => 0,
+            Fence::Inline { prefix, slice } => match common_prefix(&descended[..prefix], key) {
+                all if all == prefix => prefix + common_of_slice(slice, &key[prefix..]),
+                less => less,
+            },
+            Fence::Long(piece) => common_prefix(&self.heap.key(piece), key),
+        }
+    }
+
+    /// Makes entries of a leaf whose prefix is `from` those of a leaf whose prefix has `to` bytes.
+    pub(super) fn rebase_entries(
+        &self,
+        entries: &mut [Entry],
+        from: &[u8],
+        to: usize,
+        allocations: &mut AllocationCache,
+    ) {
+        if to == from.len() {
+            return;
+        }
+        let is_further = to > from.len();
+        let further = to.saturating_sub(from.len());
+        for entry in entries {
+            let class = entry.value.class();
+            *entry = if is_further && class != LONG {
+                let slice = entry.slice.unbounded_shl(8 * further as u32);
+                Entry { slice, value: Value::new(entry.value.bits(), class - further) }
+            } else {
+                self.rebase_entry(*entry, from, to, allocations)
+            };
+        }
     }
 
     /// Makes separators of a node whose prefix is `from` those of a node whose prefix has `to` bytes.
@@ -207,20 +241,20 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
     }
 
     /// The entry of a leaf of prefix `prefix` for a key and the record at an address.
+    #[inline(always)]
     pub(super) fn entry(
         &self,
-        key: &[u8],
+        key: &Probe<'_>,
         prefix: usize,
         record_bits: u64,
         allocations: &mut AllocationCache,
     ) -> Entry {
-        let suffix = &key[prefix..];
-        let slice = slice_of(&suffix[..suffix.len().min(SLICE_BYTES)]);
-        if suffix.len() <= SLICE_BYTES {
-            return Entry { slice, value: Value::new(record_bits, suffix.len()) };
+        let (slice, class) = (key.slice_at(prefix), key.class_at(prefix));
+        if class != LONG {
+            return Entry { slice, value: Value::new(record_bits, class) };
         }
-        let piece = allocations.take_piece(&self.heap, key.len());
-        self.heap.write(piece, record_bits, key);
+        let piece = allocations.take_piece(&self.heap, key.bytes.len());
+        self.heap.write(piece, record_bits, key.bytes);
         Entry { slice, value: Value::new(u64::from(piece), LONG) }
     }
 
@@ -241,7 +275,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         }
     }
 
-    /// Makes an entry of a leaf whose prefix is `from` one of a leaf whose prefix has `to` bytes.
+    /// The same of one that is long, or whose leaf is to have a shorter prefix.
     pub(super) fn rebase_entry(
         &self,
         entry: Entry,
@@ -249,22 +283,19 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         to: usize,
         allocations: &mut AllocationCache,
     ) -> Entry {
-        let class = entry.value.class();
         match entry.value.piece() {
             _ if to == from.len() => entry,
-            None if to > from.len() => {
-                let further = to - from.len();
-                let slice = entry.slice.checked_shl(8 * further as u32).unwrap_or(0);
-                Entry { slice, value: Value::new(entry.value.bits(), class - further) }
+            None => {
+                let key = self.entry_key(entry, from);
+                self.entry(&Probe::new(&key), to, entry.value.bits(), allocations)
             }
-            None => self.entry(&self.entry_key(entry, from), to, entry.value.bits(), allocations),
             Some(piece) if self.heap.length(piece) - to > SLICE_BYTES => {
                 Entry { slice: self.heap.slice_at(piece, to), ..entry }
             }
             Some(piece) => {
                 let (key, record) = (self.heap.key(piece), self.heap.record_bits(piece));
                 allocations.retire_piece(piece, key.len());
-                self.entry(&key, to, record, allocations)
+                self.entry(&Probe::new(&key), to, record, allocations)
             }
         }
     }

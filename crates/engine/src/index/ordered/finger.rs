@@ -1,9 +1,13 @@
-//! Where the last key went, so that the next one need not descend if it goes there, too.
+//! Where the last keys went, so that the next ones need not descend if they go there, too.
 //!
-//! Orders come with ten lines, and loading goes through keys in order: most keys that are linked follow the last one. A
-//! worker's allocation cache remembers the leaf, its state, and a part of its range: from a key that the leaf was responsible for to
-//! the fence above the leaf. As long as the leaf's state is the same, so is its range, and a caller that finds it so has what a
+//! Orders come with ten lines, and loading goes through keys in order: most keys that are linked follow the last one, or the last one
+//! of their district. A [`Finger`] remembers a leaf, its state, and a part of its range: from a key that the leaf was responsible for
+//! to the fence above the leaf. As long as the leaf's state is the same, so is its range, and a caller that finds it so has what a
 //! descent would have brought. Nothing is held: a leaf that has died or begun another life has another state.
+//!
+//! There are several [`Fingers`], of which a key's upper bits choose one: keys that are near each other share it, and places of the
+//! index that are far from each other mostly have one each. A worker's allocation cache has some for the keys that it links, a
+//! transaction slot some for those that it looks up ([`crate::transaction`]).
 //!
 //! The range is kept as numbers that order keys as their bytes do, which keys of at most 15 bytes have; for longer ones nothing
 //! is remembered. (Finger search; Guibas, McCreight, Plass and Roberts, 1977.)
@@ -56,10 +60,36 @@ impl Rank {
 
 /// A leaf, and a part of its range when it had this state.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Finger {
+pub(crate) struct Finger {
     at: Stop,
     from: Rank,
     to: Rank,
+}
+
+/// A power of two of them: districts of a warehouse are ten.
+const FINGERS: usize = 32;
+/// Keys whose numbers differ in so many lower bits only have the same finger.
+const NEAR_BITS: u32 = 10;
+
+/// Fingers, one for each of several places of an index.
+pub(super) struct Fingers([Finger; FINGERS]);
+
+impl Fingers {
+    /// At no leaf.
+    pub const NONE: Fingers = Fingers([Finger::NONE; FINGERS]);
+
+    /// The one for a key.
+    #[inline(always)]
+    pub fn of(&mut self, key: &Probe<'_>) -> &mut Finger {
+        &mut self.0[place_of(key.slice_at(0), FINGERS)]
+    }
+}
+
+/// Which one of so many places, a power of two, is for a number and those that are near.
+#[inline(always)]
+pub(crate) fn place_of(number: u64, places: usize) -> usize {
+    const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
+    ((number >> NEAR_BITS).wrapping_mul(SPREAD) >> 32) as usize & (places - 1)
 }
 
 impl Finger {
@@ -68,29 +98,38 @@ impl Finger {
 
     /// At the leaf that is responsible for the key of this rank, and for what follows it up to the fence above.
     #[inline(always)]
-    pub fn new(at: Stop, key: Option<Rank>, upper: Fence) -> Finger {
+    pub(super) fn new(at: Stop, key: Option<Rank>, upper: Fence) -> Finger {
         Self::between(at, key, key.and_then(|key| key.of_fence(upper)))
     }
 
     /// At a leaf that is responsible for a key, and for what follows it up to another.
     #[inline(always)]
-    pub fn between(at: Stop, from: Option<Rank>, to: Option<Rank>) -> Finger {
+    pub(super) fn between(at: Stop, from: Option<Rank>, to: Option<Rank>) -> Finger {
         match (from, to) {
             (Some(from), Some(to)) => Finger { at, from, to },
             _ => Finger::NONE,
         }
     }
 
+    /// At a leaf that has entries of these ranks, the first and the last one included.
+    #[inline(always)]
+    pub(super) fn at_entries(at: Stop, first: Option<Rank>, last: Option<Rank>) -> Finger {
+        // No key comes between the last one and the rank after its own.
+        Self::between(at, first, last.map(|Rank(last)| Rank(last.saturating_add(1))))
+    }
+
     /// The leaf that is responsible for the key of this rank if its state still is the same.
     #[inline(always)]
-    pub fn towards(&self, key: Option<Rank>) -> Option<Stop> {
+    pub(super) fn towards(&self, key: Option<Rank>) -> Option<Stop> {
         key.is_some_and(|key| self.from <= key && key < self.to).then_some(self.at)
     }
 
-    /// The leaf was changed from here, but its range was not.
+    /// A leaf at which the finger may be was changed from here, but its range was not.
     #[inline(always)]
-    pub fn advance(&mut self, state: State) {
-        self.at.state = state;
+    pub(super) fn advance(&mut self, from: Stop, state: State) {
+        if (self.at.node, self.at.state) == (from.node, from.state) {
+            self.at.state = state;
+        }
     }
 }
 

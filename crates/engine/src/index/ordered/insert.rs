@@ -16,11 +16,11 @@ use super::allocation_cache::AllocationCache;
 use super::descend::{End, Step, Stop, Target};
 use super::draft::Draft;
 use super::finger::{Finger, Rank};
-use super::keys::{KeyBuffer, Probe, separator_length};
+use super::keys::{KeyBuffer, Probe, fits_inline, separator_length, slice_of};
 use super::node::{Entry, LEAF_ENTRIES, SEPARATORS};
 use super::stack::Stack;
 use super::state::{MOST_LEVELS, State};
-use super::synchronization_policy::SynchronizationPolicy;
+use super::synchronization_policy::{SynchronizationPolicy, Word};
 use super::{Found, Half, LeafAt, LeafRef, Linked, OrderedIndex, Split};
 use crate::record::RecordRef;
 
@@ -73,7 +73,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         let rank = Rank::of(&key);
         loop {
             allocations.provide(&self.nodes, &self.heap, super::memory::NODES_TO_LINK, self.units_to_link);
-            let Some(at) = self.approach(allocations, &key, rank) else { continue };
+            let Some(at) = self.approach(allocations.fingers.of(&key), &key, rank) else { continue };
             if expected.is_some_and(|expected| expected.0 != at.node) {
                 return None;
             }
@@ -91,12 +91,12 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
                 }
                 Err(position) => {
                     if F::try_latch(&leaf.state, at.state) {
-                        let entry = self.entry(key.bytes, at.state.prefix(), record.to_bits(), allocations);
+                        let entry = self.entry(&key, at.state.prefix(), record.to_bits(), allocations);
                         leaf.insert(position, at.state.count(), entry);
                         let made = linked(LeafAt { number: LeafRef(at.node), leaf }, None);
                         let state = at.state.changed(at.state.count() + 1).with_last(position);
                         F::unlatch(&leaf.state, state);
-                        allocations.finger.advance(state);
+                        allocations.fingers.of(&key).advance(at, state);
                         return Some(Linked::Done(made));
                     }
                 }
@@ -109,7 +109,26 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         let key = Probe::new(key);
         let rank = Rank::of(&key);
         loop {
-            let at = self.approach(allocations, &key, rank);
+            let at = self.approach(allocations.fingers.of(&key), &key, rank);
+            if let Some(found) = at.and_then(|at| self.look_into(at, &key)) {
+                return found;
+            }
+        }
+    }
+
+    /// As [`OrderedIndex::find`]; starts where a key that is near has gone.
+    #[inline]
+    pub fn find_near(&self, finger: &mut Finger, key: &[u8]) -> Found {
+        self.find_near_fetching(finger, key, || ())
+    }
+
+    /// The same; calls `fetch` as [`OrderedIndex::find_fetching`] does.
+    #[inline(always)]
+    pub fn find_near_fetching(&self, finger: &mut Finger, key: &[u8], mut fetch: impl FnMut()) -> Found {
+        let key = Probe::new(key);
+        let rank = Rank::of(&key);
+        loop {
+            let at = self.approach_fetching(finger, &key, rank, &mut fetch);
             if let Some(found) = at.and_then(|at| self.look_into(at, &key)) {
                 return found;
             }
@@ -118,35 +137,34 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
 
     /// Goes where a key is to be linked, and asks for the lines on the way; calls `fetch` as [`OrderedIndex::find_fetching`] does. If key and
     /// fence have ranks, the finger is there afterwards.
-    pub fn fetch_to_link(&self, allocations: &mut AllocationCache, key: &[u8], mut fetch: impl FnMut()) {
+    pub fn fetch_to_link(&self, allocations: &mut AllocationCache, key: &[u8], fetch: impl FnMut()) {
         let key = Probe::new(key);
-        let rank = Rank::of(&key);
-        if let Some(at) = allocations.finger.towards(rank)
-            && F::look(self.state(at.node)) == at.state
-        {
-            return;
-        }
-        if let Some((at, upper)) = self.descend_with_upper(&key, &mut fetch) {
-            allocations.finger = Finger::new(at, rank, upper);
-        }
+        let _: Option<Stop> =
+            self.approach_fetching(allocations.fingers.of(&key), &key, Rank::of(&key), fetch);
     }
 
-    /// One attempt to find the leaf responsible for a key that is to be linked. The finger is there afterwards, if key
-    /// and fence have ranks.
+    /// One attempt to find the leaf responsible for a key. The finger is there afterwards, if key and fence have ranks.
     #[inline(always)]
-    fn approach(
+    pub(super) fn approach(&self, finger: &mut Finger, key: &Probe<'_>, rank: Option<Rank>) -> Option<Stop> {
+        self.approach_fetching(finger, key, rank, || ())
+    }
+
+    /// The same; `fetch` is called on the way.
+    #[inline(always)]
+    fn approach_fetching(
         &self,
-        allocations: &mut AllocationCache,
+        finger: &mut Finger,
         key: &Probe<'_>,
         rank: Option<Rank>,
+        fetch: impl FnMut(),
     ) -> Option<Stop> {
-        if let Some(at) = allocations.finger.towards(rank)
+        if let Some(at) = finger.towards(rank)
             && F::look(self.state(at.node)) == at.state
         {
             return Some(at);
         }
-        let (at, upper) = self.descend_with_upper(key, || ())?;
-        allocations.finger = Finger::new(at, rank, upper);
+        let (at, upper) = self.descend_with_upper(key, fetch)?;
+        *finger = Finger::new(at, rank, upper);
         Some(at)
     }
 
@@ -199,15 +217,14 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         for n in 0..LEAF_ENTRIES {
             entries[n + usize::from(n >= position)] = leaf.entry(n);
         }
-        entries[position] = self.entry(key.bytes, prefix.len(), record.to_bits(), allocations);
+        entries[position] = self.entry(key, prefix.len(), record.to_bits(), allocations);
         let cut = Self::cut_of(at.state, position);
         let separator = self.separator_between(entries[cut - 1], entries[cut], prefix);
         let lower_prefix = self.common_with(lower, key.bytes, &separator);
         let upper_prefix = self.common_with(upper, key.bytes, &separator);
-        for (n, entry) in entries.iter_mut().enumerate() {
-            let to = if n < cut { lower_prefix } else { upper_prefix };
-            *entry = self.rebase_entry(*entry, prefix, to, allocations);
-        }
+        let (below, above) = entries.split_at_mut(cut);
+        self.rebase_entries(below, prefix, lower_prefix, allocations);
+        self.rebase_entries(above, prefix, upper_prefix, allocations);
 
         let number = allocations.take_node(&self.nodes);
         let fresh = self.leaf_of(number);
@@ -216,7 +233,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         let mut lower_state = at.state.changed(cut).with_prefix(lower_prefix);
         let mut upper_state = F::look(&fresh.state).reborn(0, entries.len() - cut, upper_prefix);
         let rank = Rank::of(key);
-        allocations.finger = match position.checked_sub(cut) {
+        *allocations.fingers.of(key) = match position.checked_sub(cut) {
             None => {
                 lower_state = lower_state.with_last(position);
                 let at = Stop { node: at.node, state: lower_state };
@@ -229,7 +246,12 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         };
         // Nobody can reach it.
         F::unlatch(&fresh.state, upper_state);
-        leaf.fill(&entries[..cut]);
+        if position < cut || lower_prefix != prefix.len() {
+            leaf.fill(&entries[..cut]);
+        } else {
+            // The key went behind all others of a leaf that stays as it is, or a part of it.
+            (cut..LEAF_ENTRIES).for_each(|position| leaf.put(position, Entry::NONE));
+        }
         self.put_beside(parent, &separator, number, key, allocations);
 
         let (old, fresh) =
@@ -254,9 +276,17 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         allocations: &mut AllocationCache,
     ) {
         let inner = self.inner(parent.at.node);
-        let mut draft = self.load(inner, parent.at.state);
         let prefix = parent.at.state.prefix();
         assert!(separator[..prefix] == key.bytes[..prefix]);
+        if fits_inline(&separator[prefix..]) && inner.long.get() == 0 {
+            return inner.insert(
+                parent.position,
+                parent.at.state.count(),
+                slice_of(&separator[prefix..]),
+                right,
+            );
+        }
+        let mut draft = self.load(inner, parent.at.state);
         draft.insert(parent.position, self.separator(separator, prefix, allocations), right);
         self.store(inner, &draft, allocations);
     }

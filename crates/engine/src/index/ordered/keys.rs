@@ -23,7 +23,7 @@ pub(super) const LONG: usize = SLICE_BYTES + 1;
 #[derive(Clone, Copy)]
 pub(super) struct Probe<'a> {
     pub bytes: &'a [u8],
-    /// The bytes of a key shorter than a slice.
+    /// Its first slice.
     head: u64,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Probe<'a> {
             bytes.len(),
             super::MAX_KEY_BYTES
         );
-        let head = if bytes.len() < SLICE_BYTES { slice_of(bytes) } else { 0 };
+        let head = if bytes.len() < SLICE_BYTES { slice_of(bytes) } else { big_endian(bytes, 0) };
         Probe { bytes, head }
     }
 
@@ -50,14 +50,15 @@ impl<'a> Probe<'a> {
     #[inline(always)]
     pub fn slice_at(&self, at: usize) -> u64 {
         let length = self.bytes.len();
+        if length <= SLICE_BYTES {
+            return self.head.unbounded_shl(8 * at as u32);
+        }
         let left = length - at;
         if left >= SLICE_BYTES {
             big_endian(self.bytes, at)
-        } else if length >= SLICE_BYTES {
-            // The last slice of the key, without the bytes before `at`; by 64 in two steps if none is left.
-            big_endian(self.bytes, length - SLICE_BYTES) << 1 << (63 - 8 * left)
         } else {
-            self.head << (8 * at)
+            // The last slice of the key, without the bytes before `at`.
+            big_endian(self.bytes, length - SLICE_BYTES).unbounded_shl(64 - 8 * left as u32)
         }
     }
 
@@ -71,14 +72,26 @@ impl<'a> Probe<'a> {
 /// The slice of bytes, eight at most.
 #[inline]
 pub(super) fn slice_of(bytes: &[u8]) -> u64 {
-    let mut padded = [0; SLICE_BYTES];
-    padded[..bytes.len()].copy_from_slice(bytes);
-    u64::from_be_bytes(padded)
+    match bytes.first_chunk() {
+        Some(all) => u64::from_be_bytes(*all),
+        // Shifted in byte by byte: a copy of unknown length is a call.
+        None => {
+            let end = bytes.iter().fold(0, |slice, &byte| slice << 8 | u64::from(byte));
+            end.unbounded_shl(8 * (SLICE_BYTES - bytes.len()) as u32)
+        }
+    }
 }
 
 /// Bytes that two keys have in common, from the first.
 pub(super) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// Bytes that a separator, which is stored in this slice alone, and other bytes have in common, from the first.
+pub(super) fn common_of_slice(slice: u64, bytes: &[u8]) -> usize {
+    let most = inline_length(slice).min(bytes.len());
+    let differing = slice ^ slice_of(&bytes[..bytes.len().min(SLICE_BYTES)]);
+    most.min(differing.leading_zeros() as usize / 8)
 }
 
 /// Bytes of a separator that is stored in its slice alone.
@@ -109,33 +122,54 @@ pub(super) enum Fence {
     Long(u32),
 }
 
+/// Bytes of a key that is put together without clearing room for the longest one.
+const SHORT_BYTES: usize = 32;
+
 /// A key put together from its pieces.
 pub(super) struct KeyBuffer {
-    bytes: [u8; super::MAX_KEY_BYTES],
+    bytes: Room,
     length: usize,
+}
+
+/// Room for a key.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "on the stack, and not moved: most keys are short, and need not have the rest cleared"
+)]
+enum Room {
+    Short([u8; SHORT_BYTES]),
+    Long([u8; super::MAX_KEY_BYTES]),
 }
 
 impl KeyBuffer {
     /// Bytes as they are.
     pub fn of(bytes: &[u8]) -> Self {
-        let mut buffer = KeyBuffer { bytes: [0; super::MAX_KEY_BYTES], length: bytes.len() };
-        buffer.bytes[..bytes.len()].copy_from_slice(bytes);
-        buffer
+        let mut all = [0; super::MAX_KEY_BYTES];
+        all[..bytes.len()].copy_from_slice(bytes);
+        KeyBuffer { bytes: Room::Long(all), length: bytes.len() }
     }
 
     /// A prefix and the first `length` bytes of a slice.
     pub fn join(prefix: &[u8], slice: u64, length: usize) -> Self {
-        let mut buffer = KeyBuffer::of(prefix);
-        buffer.length += length;
-        buffer.bytes[prefix.len()..prefix.len() + length].copy_from_slice(&slice.to_be_bytes()[..length]);
-        buffer
+        let (end, slice) = (prefix.len() + length, slice.to_be_bytes());
+        if prefix.len() + SLICE_BYTES <= SHORT_BYTES {
+            let mut bytes = [0; SHORT_BYTES];
+            bytes[..prefix.len()].copy_from_slice(prefix);
+            // All of it: what is too much is not the key's.
+            bytes[prefix.len()..prefix.len() + SLICE_BYTES].copy_from_slice(&slice);
+            return KeyBuffer { bytes: Room::Short(bytes), length: end };
+        }
+        let mut bytes = [0; super::MAX_KEY_BYTES];
+        bytes[..prefix.len()].copy_from_slice(prefix);
+        bytes[prefix.len()..end].copy_from_slice(&slice[..length]);
+        KeyBuffer { bytes: Room::Long(bytes), length: end }
     }
 
     /// Bytes that `fill` writes, answering how many.
     pub fn filled(fill: impl FnOnce(&mut [u8]) -> usize) -> Self {
-        let mut buffer = KeyBuffer { bytes: [0; super::MAX_KEY_BYTES], length: 0 };
-        buffer.length = fill(&mut buffer.bytes);
-        buffer
+        let mut bytes = [0; super::MAX_KEY_BYTES];
+        let length = fill(&mut bytes);
+        KeyBuffer { bytes: Room::Long(bytes), length }
     }
 }
 
@@ -143,7 +177,10 @@ impl std::ops::Deref for KeyBuffer {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.bytes[..self.length]
+        match &self.bytes {
+            Room::Short(bytes) => &bytes[..self.length],
+            Room::Long(bytes) => &bytes[..self.length],
+        }
     }
 }
 
@@ -160,6 +197,37 @@ mod tests {
                 let end = (at + SLICE_BYTES).min(length);
                 assert_eq!(probe.slice_at(at), slice_of(&bytes[at..end]), "{length} bytes, from {at}");
                 assert_eq!(probe.class_at(at), (length - at).min(LONG));
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_slice_has_in_common_with_bytes() {
+        for separator in [&b"a"[..], b"\0a", b"ab\0c", b"abcdefgh", b"\xFF"] {
+            for bytes in [
+                &b""[..],
+                b"a",
+                b"\0",
+                b"ab",
+                b"ab\0",
+                b"ab\0c",
+                b"ab\0cd",
+                b"abcdefgh",
+                b"abcdefghi",
+                b"\xFF\0",
+            ] {
+                assert_eq!(common_of_slice(slice_of(separator), bytes), common_prefix(separator, bytes));
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_put_together_in_room_of_either_size() {
+        for prefix in (0..64).map(|length| vec![7; length]) {
+            for length in 0..=SLICE_BYTES {
+                let whole = [&prefix[..], &b"abcdefgh"[..length]].concat();
+                assert_eq!(&*KeyBuffer::join(&prefix, slice_of(b"abcdefgh"), length), whole);
+                assert_eq!(&*KeyBuffer::of(&whole), whole);
             }
         }
     }

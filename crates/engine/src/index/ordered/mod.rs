@@ -67,6 +67,7 @@ pub mod wrong;
 
 pub(crate) use allocation_cache::AllocationCache;
 pub use contract::Direction;
+pub(crate) use finger::{Finger, place_of};
 pub(crate) use memory::{KeyBytes, Memory};
 pub(crate) use node::{Leaf, Version};
 pub(crate) use scan::LeafCopy;

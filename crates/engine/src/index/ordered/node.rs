@@ -134,6 +134,18 @@ impl<F: SynchronizationPolicy> Leaf<F> {
     }
 }
 
+impl<F: SynchronizationPolicy> Inner<F> {
+    /// Puts a separator that its slice has at `position` of `count`, and a child right of it, where no separator is out of line.
+    pub fn insert(&self, position: usize, count: usize, slice: u64, right: u32) {
+        for n in (position..count).rev() {
+            self.slices[n + 1].set(self.slices[n].get());
+            self.children[n + 2].set(self.children[n + 1].get());
+        }
+        self.slices[position].set(slice);
+        self.children[position + 1].set(right);
+    }
+}
+
 /// A leaf's version: changes with every change to its entries or its range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Version(pub(super) State);

@@ -1,6 +1,8 @@
 //! The ordered index by itself, for tests and benches: nothing here is part of the engine's interface.
 
 use super::check::Census;
+use super::finger::Fingers;
+use super::keys::Probe;
 use super::synchronization_policy::SynchronizationPolicy;
 use super::{
     AllocationCache, Direction, Half, KeyBytes, Leaf, LeafAt, LeafCopy, LeafRef, Linked, Memory,
@@ -40,6 +42,8 @@ pub enum Mutant {
 /// One worker's place in a tree.
 pub struct Worker {
     allocations: AllocationCache,
+    /// Where it has looked; they outlast its epochs.
+    near: Fingers,
     slot: usize,
     epoch: u64,
 }
@@ -109,7 +113,12 @@ impl<F: SynchronizationPolicy> Tree<F> {
     /// A tree, and a place for each of `workers` workers, idle. Of `key_bytes` bytes are about all keys; if that is eight, all.
     pub fn new(entries: u64, key_bytes: usize, workers: usize) -> (Self, Vec<Worker>) {
         let mut places: Vec<Worker> = (0..workers)
-            .map(|slot| Worker { allocations: AllocationCache::default(), slot, epoch: 0 })
+            .map(|slot| Worker {
+                allocations: AllocationCache::default(),
+                near: Fingers::NONE,
+                slot,
+                epoch: 0,
+            })
             .collect();
         let keys = if key_bytes == size_of::<u64>() { KeyBytes::Number } else { KeyBytes::Most(key_bytes) };
         let memory = Memory::reserve(entries, keys, 0, Pages::Huge).expect("address space");
@@ -150,6 +159,11 @@ impl<F: SynchronizationPolicy> Tree<F> {
     #[inline]
     pub fn find(&self, key: &[u8]) -> Option<u64> {
         self.index.find(key).record.map(number)
+    }
+
+    /// The same, from where the worker has looked before, as a transaction looks it up.
+    pub fn find_near(&self, worker: &mut Worker, key: &[u8]) -> Option<u64> {
+        self.index.find_near(worker.near.of(&Probe::new(key)), key).record.map(number)
     }
 
     /// Asks for what a look-up will need.
@@ -319,6 +333,33 @@ impl<F: SynchronizationPolicy> Tree<F> {
             let take =
                 |leaf: &Leaf<F>| self.mutant == Some(Mutant::HeldLeaf) || swap(token_of(leaf), 0, EXCLUSIVE);
             let _: Pruned = self.index.prune(&mut worker.allocations, key, take, |_, _| ());
+        }
+    }
+
+    /// As [`Tree::scan`], as a transaction scans: each leaf is looked for beside the last one first, and remembered for look-ups.
+    pub fn scan_near(
+        &self,
+        (worker, copy): (&mut Worker, &mut Copy),
+        bound: Bound<&[u8]>,
+        direction: Direction,
+        limit: usize,
+        mut visit: impl FnMut(&[u8], u64) -> bool,
+    ) {
+        let mut next = bound.map(<[u8]>::to_vec);
+        copy.0.begin();
+        loop {
+            let from = next.as_ref().map(Vec::as_slice);
+            self.index.read_leaf_seeing((from, None), direction, limit, &mut copy.0, |_| ());
+            if direction == Direction::Forward && copy.0.len() > 0 {
+                *worker.near.of(&Probe::new(copy.0.entry(0).0)) = copy.0.finger();
+            }
+            if !copy.0.entries().all(|(key, record)| visit(key, number(record))) {
+                return;
+            }
+            match copy.0.next_bound() {
+                Some(bound) => next = bound.map(<[u8]>::to_vec),
+                None => return,
+            }
         }
     }
 

@@ -22,6 +22,7 @@
 
 use super::allocation_cache::AllocationCache;
 use super::descend::{End, Step, Stop, Target};
+use super::finger::Rank;
 use super::insert::Trail;
 use super::keys::{KeyBuffer, Probe};
 use super::node::{Entry, LEAF_ENTRIES, Leaf};
@@ -54,9 +55,10 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         unlinking: impl FnOnce(&Leaf<F>),
     ) -> Unlinked {
         let key = Probe::new(key);
+        let rank = Rank::of(&key);
         loop {
             allocations.provide(&self.nodes, &self.heap, 0, 0);
-            let Some(at) = self.descend(&key) else { continue };
+            let Some(at) = self.approach(allocations.fingers.of(&key), &key, rank) else { continue };
             let leaf = self.leaf_of(at.node);
             let found = self.search(leaf, at.state, &key);
             if !F::try_latch(&leaf.state, at.state) {
@@ -75,7 +77,9 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
             if let Some(piece) = value.piece() {
                 allocations.retire_piece(piece, key.bytes.len());
             }
-            F::unlatch(&leaf.state, at.state.changed(count - 1));
+            let state = at.state.changed(count - 1);
+            F::unlatch(&leaf.state, state);
+            allocations.fingers.of(&key).advance(at, state);
             return if count == 1 { Unlinked::Emptied } else { Unlinked::Done };
         }
     }

@@ -6,7 +6,8 @@
 //!
 //! A key in a leaf is the prefix of the bound that led there, which all keys of the leaf share, and its slice.
 
-use super::descend::{End, Step, Target};
+use super::descend::{End, Step, Stop, Target};
+use super::finger::{Finger, Rank};
 use super::keys::{Probe, SLICE_BYTES, slice_of};
 use super::node::{Leaf, Version, prefetch};
 use super::synchronization_policy::SynchronizationPolicy;
@@ -23,9 +24,10 @@ enum Onward {
     End,
 }
 
-/// Where an entry's key ends in the copy, and its record's address.
+/// Where an entry's key is in the copy, and its record's address.
 #[derive(Clone, Copy, Debug)]
 struct CopiedEntry {
+    key_start: u32,
     key_end: u32,
     record_bits: u64,
 }
@@ -77,26 +79,46 @@ impl LeafCopy {
         self.version
     }
 
+    /// A finger at the leaf, for its entries from the first one to the last, if they were copied in ascending order.
+    pub fn finger(&self) -> Finger {
+        let rank = |nth: usize| Rank::of(&Probe::new(self.entry(nth).0));
+        match self.entries.len().checked_sub(1) {
+            None => Finger::NONE,
+            Some(last) => {
+                Finger::at_entries(Stop { node: self.leaf.0, state: self.version.0 }, rank(0), rank(last))
+            }
+        }
+    }
+
     /// The number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// The nth key and record, in the scan's direction.
-    #[inline]
+    #[inline(always)]
     pub fn entry(&self, nth: usize) -> (&[u8], RecordRef) {
-        let start = nth.checked_sub(1).map_or(0, |before| self.entries[before].key_end as usize);
-        let CopiedEntry { key_end, record_bits } = self.entries[nth];
+        let CopiedEntry { key_start, key_end, record_bits } = self.entries[nth];
         // SAFETY: as in `entries`.
-        (&self.keys[start..key_end as usize], unsafe { RecordRef::from_bits(record_bits) })
+        (&self.keys[key_start as usize..key_end as usize], unsafe { RecordRef::from_bits(record_bits) })
+    }
+
+    /// The records of these entries.
+    #[inline(always)]
+    pub fn records(&self, entries: Range<usize>) -> impl Iterator<Item = RecordRef> {
+        // SAFETY: as in `entries`.
+        self.entries[entries].iter().map(|entry| unsafe { RecordRef::from_bits(entry.record_bits) })
+    }
+
+    /// What is read next begins elsewhere, or in another epoch: what was next to the leaf may not be there any more.
+    pub fn begin(&mut self) {
+        self.parent = None;
     }
 
     /// Keys and records, in the scan's direction.
     pub fn entries(&self) -> impl Iterator<Item = (&[u8], RecordRef)> {
-        let mut start = 0;
-        self.entries.iter().map(move |entry| {
-            let key = &self.keys[start..entry.key_end as usize];
-            start = entry.key_end as usize;
+        self.entries.iter().map(|entry| {
+            let key = &self.keys[entry.key_start as usize..entry.key_end as usize];
             // SAFETY: validated: a leaf's entry held the address of a record that its arena's owner keeps, and the
             // reader's epoch keeps that a record.
             (key, unsafe { RecordRef::from_bits(entry.record_bits) })
@@ -122,11 +144,13 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// Copies up to `limit` entries of the leaf that is responsible for `bound` in `direction`: going forward, those above
     /// the bound, going backward, those below it, in that order. There may be none.
     pub fn read_leaf(&self, bound: Bound<&[u8]>, direction: Direction, limit: usize, copy: &mut LeafCopy) {
+        copy.begin();
         self.read_leaf_seeing((bound, None), direction, limit, copy, |_| ());
     }
 
     /// As [`OrderedIndex::read_leaf`]; of the keys beyond the second bound as many as it pleases. Answers what `before` saw of
-    /// the leaf before it was copied, when it already was what was copied.
+    /// the leaf before it was copied, when it already was what was copied. If the scan goes on in the copy's direction behind the
+    /// leaf that it has, in the same epoch, the next one is looked for beside it first.
     #[inline]
     pub fn read_leaf_seeing<R>(
         &self,
@@ -139,6 +163,17 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         assert!(limit > 0, "a scan of nothing");
         let is_included = !matches!(bound, Bound::Excluded(_));
         let wish = Wish { target: target_of(bound, direction), is_included, until, direction, limit };
+        let is_at_fence = match direction {
+            Direction::Forward => matches!(bound, Bound::Included(_)),
+            Direction::Backward => matches!(bound, Bound::Excluded(_)),
+        };
+        if copy.parent.is_some()
+            && is_at_fence
+            && copy.next_bound() == Some(bound)
+            && let Some(seen) = self.try_read_beside(&wish, copy, &mut before)
+        {
+            return seen;
+        }
         loop {
             if let Some(seen) = self.try_read_leaf(&wish, copy, &mut before) {
                 return seen;
@@ -158,7 +193,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         if let Some(bound) = bound {
             let target = target_of(bound, direction);
             let wish = Wish { target, is_included: true, until: None, direction, limit };
-            if !self.try_read_beside(&wish, copy) {
+            if self.try_read_beside(&wish, copy, &mut |_| ()).is_none() {
                 self.read_leaf(bound, direction, limit, copy);
             }
         }
@@ -200,17 +235,23 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
     }
 
     /// Goes on in the next child of the last leaf's parent, if that still is what it was.
-    fn try_read_beside(&self, wish: &Wish<'_>, copy: &mut LeafCopy) -> bool {
-        let Some(last) = copy.parent.take() else { return false };
+    fn try_read_beside<R>(
+        &self,
+        wish: &Wish<'_>,
+        copy: &mut LeafCopy,
+        before: &mut impl FnMut(&Leaf<F>) -> R,
+    ) -> Option<R> {
+        let last = copy.parent.take()?;
         let (inner, count) = (self.inner(last.at.node), last.at.state.count());
-        let Some(position) = beside(&last, wish.direction) else { return false };
+        let position = beside(&last, wish.direction)?;
         let lower = if position == 0 { last.lower } else { self.fence(inner, last.at.state, position - 1) };
         let upper = if position == count { last.upper } else { self.fence(inner, last.at.state, position) };
         let child = inner.child_at(position);
-        let Some(at) = self.go_down(inner, last.at.state, child) else { return false };
+        let at = self.go_down(inner, last.at.state, child)?;
         let parent = Step { position, ..last };
         self.prefetch_beside(&parent, wish.direction);
-        self.try_copy(wish, parent, &End { at, lower, upper }, 0..at.state.count(), copy)
+        let seen = before(self.leaf_of(at.node));
+        self.try_copy(wish, parent, &End { at, lower, upper }, 0..at.state.count(), copy).then_some(seen)
     }
 
     /// Copies a part of a leaf and says how to go on; `false` if the leaf has changed meanwhile.
@@ -286,21 +327,22 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
             if is_beyond {
                 return false;
             }
+            let key_start = copy.keys.len() as u32;
             match entry.value.piece() {
                 Some(piece) => self.heap.append_to(piece, &mut copy.keys),
                 None => prefix.append_key(entry.slice, entry.value.class(), &mut copy.keys),
             }
-            let record_bits = self.record_bits(entry.value);
-            copy.entries.push(CopiedEntry { key_end: copy.keys.len() as u32, record_bits });
+            let (record_bits, key_end) = (self.record_bits(entry.value), copy.keys.len() as u32);
+            copy.entries.push(CopiedEntry { key_start, key_end, record_bits });
         }
         true
     }
 
     /// The limit was reached within the leaf.
     fn stop_early(&self, copy: &mut LeafCopy) {
-        let before = copy.entries.len().checked_sub(2).map_or(0, |n| copy.entries[n].key_end as usize);
+        let last = copy.entries.last().map_or(0, |entry| entry.key_start as usize);
         copy.next.clear();
-        copy.next.extend_from_slice(&copy.keys[before..]);
+        copy.next.extend_from_slice(&copy.keys[last..]);
         copy.onward = Onward::Excluded;
     }
 

@@ -8,7 +8,7 @@
 //! There is one contract, [`Channel`]. Whatever it is, nobody waits at it: what finds no room is kept ([`super::endpoint`]).
 //!
 //! Instances are in one process, or each is a process of its own ([`Part`]), on this host or another. Then a channel may end before the run does, because the
-//! other process has: that instance is lost, and the run with it. Who makes the connections between processes may bring a channel of another kind, such as one that is encrypted.
+//! other process has: that instance is lost, and the run with it. Who makes the connections between processes may bring a channel of another kind, such as one that is encrypted, or MPI.
 //!
 //! A [`Link`] tells shared memory from all others, so that its calls, of a few instructions, are known at compile time; beside what the system takes for the others a call
 //! through a table is nothing.
@@ -39,6 +39,11 @@ pub trait Channel: Send {
     /// What the system can be asked whether there is something to read; `None`: to look costs no call of the system.
     fn socket(&self) -> Option<&Socket> {
         None
+    }
+
+    /// Whether a write takes so long that what may wait had better go with what is written next.
+    fn is_slow_to_write(&self) -> bool {
+        self.socket().is_some()
     }
 
     /// Closes both ends, if it leads to another process.
@@ -76,7 +81,7 @@ enum Ends {
 }
 
 impl Channels {
-    /// Between all counterparts of a deployment within this process. Panics if the system has no more sockets to give.
+    /// Between all counterparts of a deployment within this process. Panics if the system has no more sockets to give, and of MPI, which there is between processes only.
     pub fn open(name: ChannelName, position: Position) -> Self {
         Channels::over(Ends::open(name, position), false)
     }
@@ -114,6 +119,11 @@ impl Channels {
         self.break_off();
     }
 
+    /// Of the instance that was lost, if one was.
+    pub fn with_lost<R>(&self, f: impl FnOnce(Option<&Lost>) -> R) -> R {
+        self.lost.with(|lost| f(lost.as_ref()))
+    }
+
     /// The instance that was lost, if one was.
     pub fn into_lost(self) -> Option<Lost> {
         self.lost.with(Option::take)
@@ -147,6 +157,7 @@ impl Ends {
             }
             ChannelName::Unix => Family::Unix,
             ChannelName::Tcp => Family::Tcp,
+            ChannelName::Mpi => panic!("MPI is between processes"),
         };
         let sockets = socket::between_all(family, position).into_iter();
         Ends::Links(sockets.map(|socket| Line(Latched::new(socket.map(Link::from)))).collect())
@@ -188,6 +199,14 @@ impl Channel for Link {
         match self {
             Link::SharedMemory(_) => None,
             Link::Other(channel) => channel.socket(),
+        }
+    }
+
+    #[inline]
+    fn is_slow_to_write(&self) -> bool {
+        match self {
+            Link::SharedMemory(_) => false,
+            Link::Other(channel) => channel.is_slow_to_write(),
         }
     }
 

@@ -5,7 +5,7 @@
 use super::super::scan::Cursor;
 use super::super::structure::Attempted;
 use super::super::{Blind, Kind, Place, ProtocolOf, RequesterOf, Txn};
-use super::{Access, Advanced, GapOf};
+use super::{Access, Advanced, Change, GapOf, See};
 use crate::architecture::{Architecture, SiteOf};
 use crate::protocol::{Locking, Mode, Protocol};
 use crate::record::RecordRef;
@@ -43,6 +43,20 @@ impl<A: Architecture<Protocol: Locking>> Access<A> for Locked {
         change: &mut dyn FnMut(&mut [u8]),
     ) -> Result<Presence, Abort> {
         let Some(position) = Self::find_to_write(txn, place)? else { return Ok(Presence::Missing) };
+        txn.save(position, span);
+        txn.change_in_place(position, span, change);
+        Ok(Presence::Present)
+    }
+
+    #[inline(always)]
+    fn update_seeing(
+        txn: &mut Txn<'_, A>,
+        place: Place<'_>,
+        (span, change): (Span, Change<'_>),
+        (shown, see): (Span, See<'_>),
+    ) -> Result<Presence, Abort> {
+        let Some(position) = Self::find_to_write(txn, place)? else { return Ok(Presence::Missing) };
+        txn.view_in_place(position, shown, see);
         txn.save(position, span);
         txn.change_in_place(position, span, change);
         Ok(Presence::Present)

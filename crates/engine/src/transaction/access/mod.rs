@@ -59,6 +59,11 @@ pub(crate) type GapOf<A> = <ProtocolOf<A> as Protocol>::Gap<<A as Architecture>:
 /// What linking did to a gap's token, before and after (optimistic protocols); or which timestamp it has found there (timestamp ordering).
 pub(crate) type Advanced = Option<(u64, u64)>;
 
+/// What changes bytes of a row.
+pub(crate) type Change<'a> = &'a mut dyn FnMut(&mut [u8]);
+/// What is shown bytes of a row.
+pub(crate) type See<'a> = &'a mut dyn FnMut(&[u8]);
+
 /// How transactions access records.
 pub(crate) trait Access<A: Architecture>: Sized {
     /// Whether a read writes the record's metadata, too.
@@ -67,8 +72,6 @@ pub(crate) trait Access<A: Architecture>: Sized {
     const WRITES_IN_PLACE: bool;
     /// Whether a record or a gap that has an entry is locked until the transaction ends.
     const ENTRIES_ARE_LOCKS: bool;
-    /// Whether an operation may add entries for keys to which the procedure has not come yet.
-    const TOUCHES_AHEAD: bool = Self::ENTRIES_ARE_LOCKS;
 
     /// Whether somebody who holds nothing may copy a row while it is written, and is told so.
     const TELLS_OF_WRITING: bool = false;
@@ -98,6 +101,27 @@ pub(crate) trait Access<A: Architecture>: Sized {
         span: Span,
         change: &mut dyn FnMut(&mut [u8]),
     ) -> Result<Presence, Abort>;
+
+    /// The same, and shows other bytes as they were before; here by what is there for the two.
+    fn update_seeing(
+        txn: &mut Txn<'_, A>,
+        place: Place<'_>,
+        (span, change): (Span, Change<'_>),
+        (shown, see): (Span, See<'_>),
+    ) -> Result<Presence, Abort> {
+        if span.overlaps(shown) {
+            let all = span.with(shown);
+            return Self::update(txn, place, all, &mut |bytes| {
+                see(&bytes[shown.within(all)]);
+                change(&mut bytes[span.within(all)]);
+            });
+        }
+        match Self::update(txn, place, span, change)? {
+            // None of them has changed.
+            Presence::Present => txn.read_span(txn.table(place.table.id), place.key, shown, see),
+            Presence::Missing => Ok(Presence::Missing),
+        }
+    }
 
     /// An entry for a row that is to be written without having been read; `None`: there is none.
     fn find_to_write(txn: &mut Txn<'_, A>, place: Place<'_>) -> Result<Option<usize>, Abort>;

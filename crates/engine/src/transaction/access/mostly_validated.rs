@@ -7,7 +7,7 @@
 use super::super::scan::Cursor;
 use super::super::structure::Attempted;
 use super::super::{Blind, Place, RequesterOf, Txn};
-use super::{Access, Advanced, GapOf, Token, Validated};
+use super::{Access, Advanced, Change, GapOf, See, Token, Validated};
 use crate::architecture::{Architecture, SiteOf};
 use crate::protocol::{Held, Mode, Protecting};
 use crate::record::RecordRef;
@@ -20,8 +20,6 @@ impl<A: Architecture<Protocol: Protecting>> Access<A> for MostlyValidated {
     const READS_WRITE_METADATA: bool = false;
     const WRITES_IN_PLACE: bool = false;
     const ENTRIES_ARE_LOCKS: bool = false;
-    // What the attempt before wanted.
-    const TOUCHES_AHEAD: bool = true;
 
     // What differs.
 
@@ -89,6 +87,16 @@ impl<A: Architecture<Protocol: Protecting>> Access<A> for MostlyValidated {
         change: &mut dyn FnMut(&mut [u8]),
     ) -> Result<Presence, Abort> {
         Validated::update(txn, place, span, change)
+    }
+
+    #[inline(always)]
+    fn update_seeing(
+        txn: &mut Txn<'_, A>,
+        place: Place<'_>,
+        change: (Span, Change<'_>),
+        see: (Span, See<'_>),
+    ) -> Result<Presence, Abort> {
+        Validated::update_seeing(txn, place, change, see)
     }
 
     #[inline(always)]

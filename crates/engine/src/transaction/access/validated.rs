@@ -16,7 +16,7 @@ use super::super::access_set::{self, Token};
 use super::super::scan::Cursor;
 use super::super::structure::Attempted;
 use super::super::{Blind, HeaderOf, Kind, MetaOf, Place, ProtocolOf, RequesterOf, Txn, draw};
-use super::{Access, AccessOf, Advanced, GapOf};
+use super::{Access, AccessOf, Advanced, Change, GapOf, See};
 use crate::architecture::{Architecture, SiteOf};
 use crate::index::GapId;
 use crate::protocol::{Mode, Observation, Preparing, Validating, Validity};
@@ -58,6 +58,24 @@ impl<A: Architecture<Protocol: Validating>> Access<A> for Validated {
         let Some((record, token)) = txn.observe_into_log(place, span, bytes)? else {
             return Ok(Presence::Missing);
         };
+        let position = txn.add(place, record, Kind::Write, Some(token));
+        txn.make_version_ahead(position, token);
+        txn.change_copy(position, span, bytes, change);
+        Ok(Presence::Present)
+    }
+
+    #[inline(always)]
+    fn update_seeing(
+        txn: &mut Txn<'_, A>,
+        place: Place<'_>,
+        (span, change): (Span, Change<'_>),
+        (shown, see): (Span, See<'_>),
+    ) -> Result<Presence, Abort> {
+        let bytes = txn.reserve_copy(span);
+        let Some((record, token)) = txn.observe_into_log_seeing(place, span, bytes, shown)? else {
+            return Ok(Presence::Missing);
+        };
+        see(&txn.scratch.as_bytes()[shown.start() % 8..][..shown.length()]);
         let position = txn.add(place, record, Kind::Write, Some(token));
         txn.make_version_ahead(position, token);
         txn.change_copy(position, span, bytes, change);

@@ -1,0 +1,154 @@
+//! Latency against throughput, of a sweep over the rate of arrivals, and where each curve bends.
+//!
+//! A system that is asked for more does more, until it cannot; from then on only the queue grows. The *knee* is the point at which a system does most for what its users wait: the highest quotient of throughput and mean response
+//! (Kleinrock's *power*, ICC 1979).
+
+use super::page::{Block, Cell, Key};
+use super::sweep::{Arrangement, SweepReport, panel_name, pick};
+use crate::summary::{LatencyOf, Summary};
+use crate::svg::lines::{self, Axis, Line, Point};
+use crate::svg::scale::Scale;
+use crate::svg::{SERIES, Width, at_both_widths};
+use crate::text::numbers::{latency, latency_if_any, short, short_latency, thousands};
+
+/// The axis that makes a sweep such a curve.
+pub(super) const RATE: &str = "rate";
+
+/// A finished point of a line.
+struct Loaded<'a> {
+    rate: &'a str,
+    summary: &'a Summary,
+    mean_ns: f64,
+    p99_ns: u64,
+}
+
+/// The curve of a panel and its knees; nothing if no rate is swept, or nothing arrived.
+pub(super) fn of_rates(report: &SweepReport<'_>, layout: &Arrangement, panel: &[String]) -> Vec<Block> {
+    let axes = &report.experiment.axes;
+    let Some(rate) = layout.x.filter(|&axis| axes[axis].name == RATE) else { return Vec::new() };
+    let loaded = |series: &Vec<String>| -> Vec<Loaded<'_>> {
+        let of_line = report.points.iter().filter(|(place, _)| {
+            pick(place, &layout.panels) == panel && pick(place, &layout.lines) == *series
+        });
+        of_line
+            .filter_map(|(place, summary)| {
+                let summary = summary.filter(|summary| summary.latency_of == LatencyOf::Response)?;
+                let latency = summary.latency_ns.as_ref()?;
+                Some(Loaded { rate: &place[rate], summary, mean_ns: latency.mean, p99_ns: latency.p99 })
+            })
+            .collect()
+    };
+    let series = layout.series(report);
+    let curves: Vec<Vec<Loaded<'_>>> = series.iter().map(loaded).collect();
+    if curves.iter().all(Vec::is_empty) {
+        return Vec::new();
+    }
+    let heading = panel_name(report, layout, panel);
+    let titled = |title: &str| match heading.is_empty() {
+        true => title.to_owned(),
+        false => format!("{title}: {heading}"),
+    };
+    let names: Vec<String> = series.iter().map(|name| name.join(" ")).collect();
+    vec![
+        figure(titled("Response time against throughput"), &names, &curves),
+        knees(titled("The knees"), &names, &curves),
+    ]
+}
+
+fn figure(title: String, names: &[String], curves: &[Vec<Loaded<'_>>]) -> Block {
+    let all = || curves.iter().flatten();
+    let most = all().map(|point| point.summary.throughput_per_s).fold(0.0, f64::max);
+    let (low, high) = all().fold((f64::INFINITY, 0f64), |(low, high), point| {
+        (low.min(point.p99_ns as f64), high.max(point.p99_ns as f64))
+    });
+    let (x_scale, y_scale) = (Scale::from_zero(most, 6), Scale::powers_of_ten(low.max(1.0), high.max(1.0)));
+    let x = Axis {
+        labels: x_scale.ticks.iter().map(|&tick| short(tick)).collect(),
+        scale: x_scale,
+        title: "committed transactions per second".to_owned(),
+    };
+    let y = Axis {
+        labels: y_scale.ticks.iter().map(|&tick| short_latency(tick)).collect(),
+        scale: y_scale,
+        title: "p99 of the response times, logarithmic".to_owned(),
+    };
+    let line = |(number, points): (usize, &Vec<Loaded<'_>>)| Line {
+        series: number % SERIES,
+        points: points
+            .iter()
+            .map(|point| Point {
+                x: point.summary.throughput_per_s,
+                y: point.p99_ns as f64,
+                whisker: None,
+                tip: format!("{} at {}: {}", names[number], point.rate, latency(point.p99_ns)),
+            })
+            .collect(),
+    };
+    let lines: Vec<Line> = curves.iter().enumerate().map(line).collect();
+    Block::Figure {
+        svg: at_both_widths(|width| {
+            let height = if width == Width::Wide { 380.0 } else { 300.0 };
+            lines::draw(&lines, &[], [&x, &y], &title, height, width)
+        }),
+        title,
+        note: "From arrival to commit. Where a line turns upwards, or back, the system is asked for more than it can.".to_owned(),
+        legend: names.iter().enumerate().map(|(n, name)| Key::of_series(n % SERIES, name.clone())).collect(),
+    }
+}
+
+/// The point with the highest power.
+fn knee<'l, 'a>(points: &'l [Loaded<'a>]) -> Option<&'l Loaded<'a>> {
+    let power = |point: &&Loaded<'_>| point.summary.throughput_per_s / point.mean_ns.max(1.0);
+    points.iter().max_by(|one, other| power(one).total_cmp(&power(other)))
+}
+
+fn knees(title: String, names: &[String], curves: &[Vec<Loaded<'_>>]) -> Block {
+    let row = |(name, points): (&String, &Vec<Loaded<'_>>)| {
+        let point = knee(points)?;
+        let shown = point.summary.latency_ns.as_ref();
+        Some(vec![
+            Cell::words(name.as_str()),
+            Cell::words(point.rate),
+            Cell::number(thousands(point.summary.throughput_per_s)),
+            Cell::number(latency(point.mean_ns as u64)),
+            Cell::number(latency_if_any(shown.map(|of| of.p99))),
+            Cell::number(latency_if_any(shown.map(|of| of.p999))),
+        ])
+    };
+    Block::Table {
+        title,
+        note: "The rate at which a system does most for what its users wait: the highest quotient of throughput and mean response time (Kleinrock's power).".to_owned(),
+        head: vec![
+            Cell::words("system"),
+            Cell::words("rate"),
+            Cell::number("txn/s"),
+            Cell::number("mean"),
+            Cell::number("p99"),
+            Cell::number("p99.9"),
+        ],
+        rows: names.iter().zip(curves).filter_map(row).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::tests::some_summary;
+
+    #[test]
+    fn the_knee_is_where_a_curve_bends() {
+        let summaries: Vec<Summary> = [100.0, 200.0, 300.0, 310.0]
+            .into_iter()
+            .map(|throughput_per_s| Summary { throughput_per_s, ..some_summary() })
+            .collect();
+        let means = [1000.0, 1100.0, 1500.0, 90_000.0];
+        let points: Vec<Loaded<'_>> = summaries
+            .iter()
+            .zip(means)
+            .zip(["25%", "50%", "75%", "95%"])
+            .map(|((summary, mean_ns), rate)| Loaded { rate, summary, mean_ns, p99_ns: 1 })
+            .collect();
+        assert_eq!(knee(&points).map(|point| point.rate), Some("75%"));
+        assert!(knee(&[]).is_none());
+    }
+}

@@ -1,0 +1,108 @@
+//! A run over time: throughput, latency and the queue, slice by slice, a line for each repetition.
+
+use super::page::{Block, Key};
+use crate::results::System;
+use crate::summary::{LatencyOf, Summary};
+use crate::svg::lines::{self, Axis, Line, Point};
+use crate::svg::scale::Scale;
+use crate::svg::{SERIES, Width, at_both_widths};
+use crate::text::durations;
+use crate::text::numbers::{latency, short, short_latency, thousands};
+use contract::Series;
+
+/// A quantity of a slice.
+struct Quantity {
+    title: &'static str,
+    axis: String,
+    note: &'static str,
+    /// By slice.
+    of: fn(&Series) -> Vec<f64>,
+    show: fn(f64) -> String,
+    tick: fn(f64) -> String,
+}
+
+/// The figures; nothing of a run that was not counted by slices.
+pub fn over_time(system: &System) -> Vec<Block> {
+    let Some(slice) = system.series.first().map(|series| series.slice) else { return Vec::new() };
+    let slice = durations::show(slice);
+    let Summary { latency_of, .. } = system.summary;
+    let mut quantities = vec![
+        Quantity {
+            title: "Throughput over time",
+            axis: format!("commits per second, by slices of {slice}"),
+            note: "A dip is time in which the system, or the machine, did something else.",
+            of: |series| {
+                series.slices.iter().map(|of| of.commits as f64 / series.slice.as_secs_f64()).collect()
+            },
+            show: |value| format!("{} /s", thousands(value)),
+            tick: short,
+        },
+        Quantity {
+            title: "p99 over time",
+            axis: format!("p99 of the {latency_of} times that end in a slice"),
+            note: match latency_of {
+                LatencyOf::Service => "From a transaction's first attempt to its end.",
+                LatencyOf::Response => {
+                    "From a transaction's arrival to its end: who arrives while nothing goes on waits."
+                }
+            },
+            of: |series| {
+                series.slices.iter().map(|of| of.latency_ns.value_at_quantile(0.99) as f64).collect()
+            },
+            show: |value| latency(value as u64),
+            tick: |value| short_latency(value),
+        },
+    ];
+    if latency_of == LatencyOf::Response {
+        quantities.push(Quantity {
+            title: "The queue over time",
+            axis: "transactions that had arrived and not begun, at the end of a slice".to_owned(),
+            note: "A queue that only grows is of a system that can do less than is asked of it.",
+            of: |series| series.queues().map(|queued| queued as f64).collect(),
+            show: thousands,
+            tick: short,
+        });
+    }
+    quantities.into_iter().map(|quantity| figure(system, &quantity)).collect()
+}
+
+fn figure(system: &System, quantity: &Quantity) -> Block {
+    let all: Vec<Vec<f64>> = system.series.iter().map(quantity.of).collect();
+    let most = all.iter().flatten().copied().fold(0.0, f64::max);
+    let seconds = |series: &Series, number: usize| series.slice.as_secs_f64() * (number + 1) as f64;
+    let longest =
+        system.series.iter().map(|series| seconds(series, series.slices.len() - 1)).fold(0.0, f64::max);
+    let (x_scale, y_scale) = (Scale::from_zero(longest, 5), Scale::from_zero(most, 4));
+    let x = Axis {
+        labels: x_scale.ticks.iter().map(|&at| latency((at * 1e9).round() as u64)).collect(),
+        scale: x_scale,
+        title: "time since the interval began".to_owned(),
+    };
+    let y = Axis {
+        labels: y_scale.ticks.iter().map(|&value| (quantity.tick)(value)).collect(),
+        scale: y_scale,
+        title: quantity.axis.clone(),
+    };
+    let line = |(number, values): (usize, &Vec<f64>)| Line {
+        series: number % SERIES,
+        points: values
+            .iter()
+            .enumerate()
+            .map(|(slice, &value)| {
+                let at = seconds(&system.series[number], slice);
+                Point { x: at, y: value, whisker: None, tip: (quantity.show)(value) }
+            })
+            .collect(),
+    };
+    let lines: Vec<Line> = all.iter().enumerate().map(line).collect();
+    let key = |number: usize| Key::of_series(number % SERIES, format!("repetition {}", number + 1));
+    Block::Figure {
+        title: quantity.title.to_owned(),
+        note: quantity.note.to_owned(),
+        legend: (0..lines.len()).map(key).collect(),
+        svg: at_both_widths(|width| {
+            let height = if width == Width::Wide { 260.0 } else { 220.0 };
+            lines::draw(&lines, &[], [&x, &y], quantity.title, height, width)
+        }),
+    }
+}
