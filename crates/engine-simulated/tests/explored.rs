@@ -344,10 +344,16 @@ fn find_canaries(
         })
         .collect();
     std::panic::set_hook(hook);
+    let mut overlooked = Vec::new();
     for (architecture, canary, found) in found {
-        let (tried, broken) = found.unwrap_or_else(|| panic!("{canary} under {architecture} was not found"));
-        println!("{canary} under {architecture}: found by schedule {tried}: {broken}");
+        match found {
+            Some((tried, broken)) => {
+                println!("{canary} under {architecture}: found by schedule {tried}: {broken}")
+            }
+            None => overlooked.push(format!("{canary} under {architecture}")),
+        }
     }
+    assert!(overlooked.is_empty(), "not found: {overlooked:?}");
 }
 
 /// Canaries that read rows of different moments, or of one that does not stay as it was.
@@ -365,14 +371,15 @@ const SKEWS_WRITES: CanaryName = CanaryName::UnvalidatedReads;
 /// All but some. One lets phantoms in and nothing else: a transaction of the bank that has found a key missing holds its gap and
 /// need not look again, so that the sums stay right. One notices no plan that misses a read, and the bank's miss writes only. Some read rows of different moments, or let who is older write behind them: transfers write all that they read,
 /// and readers hold nothing of what they see in one row against another.
+fn is_seen_in_a_bank(canary: CanaryName) -> bool {
+    ![CanaryName::UnlockedGaps, CanaryName::UnlockedRanges, CanaryName::StalePlans, SKEWS_WRITES]
+        .contains(&canary)
+        && !READ_OF_DIFFERENT_MOMENTS.contains(&canary)
+}
+
 #[test]
 fn every_canary_is_found() {
-    let is_seen = |canary| {
-        ![CanaryName::UnlockedGaps, CanaryName::UnlockedRanges, CanaryName::StalePlans, SKEWS_WRITES]
-            .contains(&canary)
-            && !READ_OF_DIFFERENT_MOMENTS.contains(&canary)
-    };
-    find_canaries(canaries().filter(|&(_, canary)| is_seen(canary)), explored);
+    find_canaries(canaries().filter(|&(_, canary)| is_seen_in_a_bank(canary)), explored);
 }
 
 /// Whether its reads leave no timestamp.
@@ -416,11 +423,11 @@ fn canaries_of_lock_tables_are_found_at_a_shared_one() {
 
 /// Of one worker, whose transactions meet nowhere but where one of them lets the others run.
 #[test]
-#[ignore = "at least one of the three is not found, and it is not known why"]
 fn canaries_are_found_among_the_fibers_of_one_worker() {
-    let canaries = [CanaryName::NoReadValidation, CanaryName::EarlyRelease, CanaryName::DirtyReads];
-    let canaries = canaries.map(|canary| (ArchitectureName::SharedEverything, canary));
-    find_canaries(canaries.into_iter(), |selection, schedule, seed| {
+    let is_seen = |&(architecture, canary): &(ArchitectureName, CanaryName)| {
+        architecture == ArchitectureName::SharedEverything && is_seen_in_a_bank(canary)
+    };
+    find_canaries(canaries().filter(is_seen), |selection, schedule, seed| {
         let options = EngineOptions { in_flight: InFlight::Told(4), ..options(seed) };
         in_words(schedule, || bank_run::<ThisEngine>(selection, 1, seed, 4 * TRANSACTIONS, &options))
     });

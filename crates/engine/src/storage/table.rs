@@ -38,7 +38,8 @@ pub(crate) struct Table {
     pub shape: Shape,
     /// Within these bytes of a row a span must lie; none, if rows vary in length.
     span_bytes: usize,
-    is_far: bool,
+    /// That it takes when it holds its capacity.
+    bytes: u64,
     /// By instance.
     memories: Box<[Memory]>,
     partitions: Box<[Partition]>,
@@ -121,7 +122,7 @@ impl Table {
             );
         }
         let shape = Shape::of(layout, &description);
-        let is_far = Self::bytes_for(&description, layout) >= cpu::near_bytes();
+        let bytes = Self::bytes_for(&description, layout);
         let span_bytes = if description.varies() { 0 } else { description.row_bytes };
         let records = Self::records_by_partition(&description, layout.partitions);
         let memory = |_| Memory::reserve(&description, layout, records, most);
@@ -136,7 +137,7 @@ impl Table {
             }
         };
         let partitions = (0..layout.partitions).map(partition).collect();
-        Ok(Table { id, description, shape, span_bytes, is_far, memories, partitions })
+        Ok(Table { id, description, shape, span_bytes, bytes, memories, partitions })
     }
 
     /// Bytes that a table will take when it holds its capacity, without rows that vary in length: how long they are is not known.
@@ -162,10 +163,10 @@ impl Table {
         self.arenas().map(Arena::taken).sum()
     }
 
-    /// Whether its lines are mostly not in a core's own caches.
+    /// Whether its lines are mostly not in a core's own caches, for who asks: an explored run may be over a table that was loaded unobserved.
     #[inline(always)]
     pub fn is_far(&self) -> bool {
-        self.is_far
+        self.bytes >= cpu::near_bytes()
     }
 
     /// How the keys of its graveyards are indexed.

@@ -52,10 +52,19 @@ impl<A: Architecture> Txn<'_, A> {
         self.let_others_run_for(plan);
         for planned in plan.keys() {
             let table = self.table(planned.table);
-            if self.waits_for_lines_of(table) && !table.is_ordered() {
+            let was_asked_for = !table.is_ordered() || !table.has_byte_strings() && planned.span.length() > 0;
+            if self.waits_for_lines_of(table) && was_asked_for {
                 // From now on it is at hand.
                 self.architecture.touches_again(planned.table, Hash::of(planned.key));
             }
+        }
+    }
+
+    /// The lines of keys that a procedure named ahead have been asked for: lets others run meanwhile.
+    pub(super) fn fetch_named(&mut self, table: &Table, keys: &[Key]) {
+        if self.waits_for_lines_of(table) {
+            self.architecture.fetch();
+            keys.iter().for_each(|&key| _ = self.architecture.touches_again(table.id, Hash::of(key)));
         }
     }
 

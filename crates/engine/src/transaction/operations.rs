@@ -68,6 +68,7 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
             };
         }
         self.enter(place)?;
+        self.fetch(place, span.with(shown), true);
         AccessOf::<A>::update_seeing(self, place, (span, change), (shown, see))
     }
 

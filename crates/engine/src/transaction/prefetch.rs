@@ -113,6 +113,7 @@ impl<A: Architecture> Txn<'_, A> {
                 }
             }
         }
+        self.fetch_named(table, keys);
     }
 
     /// The same of keys of one partition, [`MOST_AHEAD`] at most.
