@@ -3,7 +3,8 @@
 //! The way to a record is a chain of lines, each of which tells where the next one is: bucket and record; or the nodes of a tree, and the
 //! record. So none but the first can be asked for ahead. Where a worker has other transactions in flight ([`Architecture::interleaves`]), an
 //! operation goes that way before its steps, and asks for one line after the other; the steps then find them at hand. What that look-up has
-//! met in a tree is kept, so that the next one, if nothing has changed, need not descend.
+//! met is kept for the next one, once: a leaf, if it has not changed meanwhile, and a record, if its key is the one. That may have been unlinked
+//! since, as any that a look-up finds ([`super::near`]).
 //!
 //! Nothing that counts is looked at here, and nothing is held that was not held before the operation.
 
@@ -17,12 +18,20 @@ use crate::record::RecordRef;
 use crate::storage::Table;
 use contract::{Key, Plan, Scan, Span, TableId, TimeClass};
 
-/// What the last look-up on the way to an operation has met in an ordered table.
+/// What the last look-up on the way to an operation has met.
 #[derive(Clone, Copy)]
 pub(super) struct Met {
     table: TableId,
     key: Key,
-    found: Found,
+    what: What,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    /// A record with a hash that is alike.
+    Record(RecordRef),
+    /// What a tree has of the key.
+    Leaf(Found),
 }
 
 impl<A: Architecture> Txn<'_, A> {
@@ -87,9 +96,15 @@ impl<A: Architecture> Txn<'_, A> {
             Index::Hashed(index) => {
                 index.prefetch(place.hash);
                 self.architecture.fetch();
-                index.candidate(place.hash)
+                let found = index.candidate(place.hash);
+                self.met = found.map(|record| self.has_met(place, What::Record(record)));
+                found
             }
-            Index::Ordered(index) => self.fetch_in_order(place, index),
+            Index::Ordered(index) => {
+                let found = self.fetch_in_order(place, index);
+                self.met = Some(self.has_met(place, What::Leaf(found)));
+                found.record
+            }
         };
         if let Some(record) = found {
             Self::prefetch_record(record, span, writes);
@@ -97,28 +112,49 @@ impl<A: Architecture> Txn<'_, A> {
         }
     }
 
+    #[inline(always)]
+    fn has_met(&self, Place { table, key, .. }: Place<'_>, what: What) -> Met {
+        Met { table: table.id, key, what }
+    }
+
     #[inline(never)]
-    fn fetch_in_order(&mut self, place: Place<'_>, index: &Ordered) -> Option<RecordRef> {
+    fn fetch_in_order(&mut self, place: Place<'_>, index: &Ordered) -> Found {
         let (spot, architecture) = (self.spot(place), &mut self.architecture);
-        let found = if place.table.has_byte_strings() {
+        if place.table.has_byte_strings() {
             // SAFETY: the key stays where it is meanwhile: it is the transaction's own, which does nothing else.
             unsafe { spot.with(|key| index.find_fetching(key, || architecture.fetch())) }
         } else {
             let (finger, key) = (self.nearby.of(place), place.key.bytes());
             index.find_near_fetching(finger, &key, || architecture.fetch())
-        };
-        self.met = Some(Met { table: place.table.id, key: place.key, found });
-        found.record
+        }
     }
 
-    /// What a look-up of a key would meet now, if that is known.
+    /// What was met for a key, if it is what was met last; once.
     #[inline(always)]
-    pub(super) fn met(&self, place: Place<'_>, index: &Ordered) -> Option<Found> {
+    fn take_what_was_met(&mut self, place: Place<'_>) -> Option<What> {
         if !A::MAY_INTERLEAVE {
             return None;
         }
-        let Met { table, key, found } = self.met?;
-        (table == place.table.id && key == place.key && index.still_meets(&found)).then_some(found)
+        let Met { table, key, what } = self.met.take()?;
+        (table == place.table.id && key == place.key).then_some(what)
+    }
+
+    /// What a look-up of a key of an ordered table would meet now, if that is known.
+    #[inline(always)]
+    pub(super) fn take_found(&mut self, place: Place<'_>, index: &Ordered) -> Option<Found> {
+        match self.take_what_was_met(place)? {
+            What::Leaf(found) => index.still_meets(&found).then_some(found),
+            What::Record(_) => unreachable!("of a hashed table"),
+        }
+    }
+
+    /// The record of a key of a hashed table, if it was met.
+    #[inline(always)]
+    pub(super) fn take_record(&mut self, place: Place<'_>) -> Option<RecordRef> {
+        match self.take_what_was_met(place)? {
+            What::Record(record) => (record.key() == place.key).then_some(record),
+            What::Leaf(_) => unreachable!("of an ordered table"),
+        }
     }
 
     /// Before the first step of an operation that links a key.

@@ -446,7 +446,6 @@ impl<'e, A: Architecture> Txn<'e, A> {
         assert!(self.accesses.is_empty() && self.gaps.is_empty(), "the last transaction has ended");
         self.log.clear();
         self.keys.clear();
-        self.met = None;
         self.id = None;
         self.refresh_epoch();
     }
@@ -455,6 +454,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     #[inline(always)]
     fn refresh_epoch(&mut self) {
         self.nearby.forget_met();
+        self.met = None;
         let (redo, draws) = (&mut self.redo, &mut self.draws);
         self.epoch = self.epochs.refresh_after(self.in_epochs, self.epoch, || {
             draws.lose_batch();
@@ -644,11 +644,11 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// A key's record, and what protects the key if it has none. Reads the index from here, wherever its partition is.
     #[inline(always)]
-    fn look_up(&self, place: Place<'_>) -> (Option<RecordRef>, GapId) {
+    fn look_up(&mut self, place: Place<'_>) -> (Option<RecordRef>, GapId) {
         match &place.table.partition(place.partition).index {
             Index::Hashed(index) => (index.find(place.hash, place.key), GapId::Bucket(place.hash)),
             Index::Ordered(index) => {
-                if let Some(found) = self.met(place, index) {
+                if let Some(found) = self.take_found(place, index) {
                     return (found.record, GapId::Leaf(found.leaf));
                 }
                 // SAFETY: the key stays where it is meanwhile.
@@ -663,14 +663,15 @@ impl<'e, A: Architecture> Txn<'e, A> {
     fn look_up_near(&mut self, place: Place<'_>) -> (Option<RecordRef>, GapId) {
         match &place.table.partition(place.partition).index {
             Index::Ordered(index) if !place.table.has_byte_strings() => {
-                let found = match self.met(place, index) {
+                let found = match self.take_found(place, index) {
                     Some(found) => found,
                     None => index.find_near(self.nearby.of(place), &place.key.bytes()),
                 };
                 (found.record, GapId::Leaf(found.leaf))
             }
             Index::Hashed(index) => {
-                let found = self.nearby.take_met(place).or_else(|| index.find(place.hash, place.key));
+                let met = self.take_record(place).or_else(|| self.nearby.take_met(place));
+                let found = met.or_else(|| index.find(place.hash, place.key));
                 (found, GapId::Bucket(place.hash))
             }
             Index::Ordered(_) => self.look_up(place),
