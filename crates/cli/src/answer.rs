@@ -87,7 +87,9 @@ fn latencies(summary: &Summary) -> String {
     };
     let mean = mean.round() as u64;
     let all = [("mean", &mean), ("p50", p50), ("p99", p99), ("p99.9", p999), ("max", max)];
-    all.map(|(name, ns)| format!("{name} {}", latency(*ns))).join("  ")
+    // Those that never began count with what they had waited until then.
+    let at_least = if summary.is_behind() { "at least: " } else { "" };
+    format!("{at_least}{}", all.map(|(name, ns)| format!("{name} {}", latency(*ns))).join("  "))
 }
 
 /// A line for each kind of transactions, if there are several.

@@ -2,8 +2,8 @@
 //! line and an experiment file refuse the same things in the same words.
 
 use crate::commands::{
-    check, compare, completions, crash, diff, doctor, list, log, node, recover, reproduce, run, sweep,
-    validate,
+    check, compare, completions, crash, diff, doctor, list, log, node, recover, report, reproduce, run,
+    sweep, validate,
 };
 use clap::builder::Str;
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -81,6 +81,7 @@ pub fn command() -> Command {
             compare::arguments(),
             sweep::arguments(),
             diff::arguments(),
+            report::arguments(),
             reproduce::arguments(),
             validate::arguments(),
             check::arguments(),

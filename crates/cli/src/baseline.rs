@@ -4,9 +4,9 @@ use crate::arguments::typed;
 use crate::{nodes, output};
 use clap::{Arg, ArgMatches, Command};
 use comfy_table::Table;
-use harness::diff::{Compared, Diff, QUANTITIES, Quantity, baselines, recorded::Recorded};
+use harness::diff::{Compared, Diff, QUANTITIES, Quantity, Verdict, baselines, recorded::Recorded};
 use harness::folder::Folder;
-use harness::text::numbers::{latency, ratio, thousands};
+use harness::text::numbers::{counted, latency, ratio, thousands};
 use harness::{BadValue, Failure};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -17,6 +17,8 @@ pub struct Baseline {
     beside: Option<(String, Recorded)>,
     quantity: Quantity,
     tolerance: f64,
+    /// Whether rows that only the baseline has are none of the question, for only some systems were asked for.
+    partly: bool,
 }
 
 /// The options.
@@ -28,7 +30,7 @@ pub fn arguments(command: Command) -> Command {
         .arg(named("save-baseline", "Keep the results under this name, too, in results/baselines/"))
         .arg(named(
             "baseline",
-            "Compare the results with those of this baseline, or folder; exit 1 if they are worse",
+            "Compare the results with those of this baseline, or folder; exit 1 if they are worse, or if that cannot be told",
         ))
         .arg(by().help_heading("Results").global(true))
         .arg(tolerance().help_heading("Results").global(true))
@@ -82,7 +84,8 @@ impl Baseline {
                 return Err(Failure::Usage(format!("--{option} is for --baseline, which is missing")));
             }
         }
-        Ok(Baseline { save, beside: beside.map(read).transpose()?, quantity, tolerance })
+        let partly = typed(matches, "only").is_some();
+        Ok(Baseline { save, beside: beside.map(read).transpose()?, quantity, tolerance, partly })
     }
 
     /// Compares the results in the folder, says what came of it, and keeps them if that is asked for. Whether none is worse.
@@ -92,7 +95,9 @@ impl Baseline {
         }
         let mut held = Ok(true);
         if let Some((name, before)) = &self.beside {
-            let diff = Diff::of(before, &Recorded::read(folder.path())?, self.quantity, self.tolerance);
+            let after = Recorded::read(folder.path())?;
+            admit(before, &after, self.quantity)?;
+            let diff = Diff::of(before, &after, self.quantity, self.tolerance);
             held = match &diff.differences[..] {
                 [] => {
                     let text = format!("\nbeside the baseline {name}:\n{}", of_diff(&diff));
@@ -101,7 +106,7 @@ impl Baseline {
                         true => output::say(&text),
                         false => output::print(&text)?,
                     }
-                    Ok(!diff.has_regression())
+                    Ok(diff.is_as_good(self.partly))
                 }
                 differences => Err(Failure::Usage(format!(
                     "--baseline {name}: it was measured otherwise: {}; allowed: one of the same machine and parameters, or 'trireme diff {name} {} --unlike'",
@@ -110,11 +115,32 @@ impl Baseline {
                 ))),
             };
         }
-        if let Some(name) = &self.save {
+        // What is worse does not become what later results are held against.
+        if let Some(name) = self.save.as_ref().filter(|_| matches!(held, Ok(true))) {
             let place: PathBuf = baselines::save(name, folder.path(), Path::new(baselines::FOLDER))?;
             output::say(&format!("the baseline {name} is in {}", place.display()));
         }
         held
+    }
+}
+
+/// Refuses to compare what no change shows in: the throughput of an open loop is that of its arrivals; and a rate that is a part of what a short run has found is another one each time.
+pub fn admit(before: &Recorded, after: &Recorded, quantity: Quantity) -> Result<(), Failure> {
+    let rates: Vec<&str> = before.rates().into_iter().chain(after.rates()).collect();
+    if !rates.is_empty() && quantity.name == "throughput" {
+        let others: Vec<&str> =
+            QUANTITIES.iter().map(|of| of.name).filter(|name| *name != "throughput").collect();
+        return Err(Failure::Usage(format!(
+            "--by throughput: transactions arrived at a rate, {}, and as many commit; allowed: --by {}",
+            rates[0],
+            others.join(", ")
+        )));
+    }
+    match rates.iter().find(|rate| rate.ends_with('%')) {
+        Some(rate) if !(before.is_simulated() && after.is_simulated()) => Err(Failure::Usage(format!(
+            "--rate {rate}: it is a part of what a short run found at the time, which is another number each time; allowed: results of the same rate in transactions a second"
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -135,10 +161,21 @@ pub fn of_diff(diff: &Diff) -> String {
     let pairs = diff.rows.iter().any(|row| row.paired);
     let _ = writeln!(
         text,
-        "\nratios are of geometric means{}, with 95 % confidence for all rows together; a regression is worse by more than {:.1} %",
+        "\nratios are of geometric means{}, with 95 % confidence for all rows together; a regression is worse for certain, and by more than {:.1} % on average",
         if pairs { ", repetition by repetition where both drew from the same seeds" } else { "" },
         100.0 * diff.tolerance
     );
+    let blind = diff.blind_rows();
+    if blind > 0 {
+        let _ = writeln!(
+            text,
+            "of {blind} of {} a regression beyond that could hide in the noise; use more --repeat, or a longer --duration",
+            counted(diff.rows.len(), "row")
+        );
+    }
+    if diff.rows.iter().any(|row| row.verdict == Verdict::CannotBeTold) {
+        let _ = writeln!(text, "a single repetition tells nothing; use --repeat 2 or more on both sides");
+    }
     for difference in &diff.differences {
         let _ = writeln!(text, "differs: {difference}");
     }

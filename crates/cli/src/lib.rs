@@ -15,7 +15,7 @@
 //! | what is simulated at the same time | `side_by_side` |
 //! | several processes that do one command | `nodes` |
 //!
-//! Exit codes: 0 done, 1 the run or a check failed, 2 other input would have helped, 130 interrupted (`interrupt`).
+//! Exit codes: 0 done, 1 the run or a check failed, 2 other input would have helped, 3 what came of it cannot be written, 130 interrupted (`interrupt`).
 #![forbid(unsafe_code)]
 
 mod advice;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 const LINES: &[(&str, &str)] = &[
     (
         "frob",
-        "unknown command 'frob'; allowed: run, compare, sweep, diff, reproduce, validate, check, crash, recover, log, node, list, completions, doctor",
+        "unknown command 'frob'; allowed: run, compare, sweep, diff, report, reproduce, validate, check, crash, recover, log, node, list, completions, doctor",
     ),
     ("--frob", "unknown option --frob; 'trireme --help' shows the options"),
     ("run", "'trireme run' needs a workload; allowed: micro, ycsb, smallbank, tatp, tpcc"),

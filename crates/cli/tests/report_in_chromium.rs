@@ -40,6 +40,7 @@ if (document.documentElement.scrollWidth > innerWidth)
   faults.push(`the page is ${document.documentElement.scrollWidth} wide, the window ${innerWidth}`);
 parent.postMessage(JSON.stringify({
   width: innerWidth,
+  background: getComputedStyle(document.body).backgroundColor,
   figures: visible.length,
   cut: [...document.querySelectorAll('.scroll')].filter(table => table.scrollWidth > table.clientWidth)
     .map(table => table.closest('section').querySelector('h2').textContent),
@@ -76,6 +77,10 @@ fn chromium() -> Option<PathBuf> {
     found
 }
 
+/// By day, and by night.
+const SCHEMES: [&str; 2] =
+    ["--blink-settings=preferredColorScheme=1", "--blink-settings=preferredColorScheme=0"];
+
 /// What one start of the browser brought.
 struct Opened {
     out: String,
@@ -110,11 +115,15 @@ fn probe(chromium: &Path, report: &Path, width: u32) -> Value {
 }
 
 fn lay_out(chromium: &Path, report: &Path, html: &str, width: u32) -> Value {
+    lay_out_by(chromium, report, html, width, SCHEMES[0])
+}
+
+fn lay_out_by(chromium: &Path, report: &Path, html: &str, width: u32, scheme: &str) -> Value {
     let copy = report.with_file_name("probe.html");
     fs::write(&copy, html.replace("</body>", PROBE)).expect("a copy");
     let frame = report.with_file_name("frame.html");
     fs::write(&frame, FRAME.replace("WIDTH", &width.to_string())).expect("a frame");
-    let opened = open(chromium, &frame, width, &["--virtual-time-budget=3000", "--dump-dom"]);
+    let opened = open(chromium, &frame, width, &[scheme, "--virtual-time-budget=3000", "--dump-dom"]);
     let console: Vec<&str> = opened.err.lines().filter(|line| line.contains(":CONSOLE")).collect();
     assert!(console.is_empty(), "{}: {console:?}", report.display());
     let after = opened.out.split("<pre id=\"probe\">").nth(1).expect("the script ran");
@@ -245,6 +254,74 @@ fn the_reports_open_in_a_browser() {
         let headings = found["headings"].to_string();
         for heading in ["The claim", "Throughput", "Abort rate", "Points"] {
             assert!(headings.contains(heading), "{heading}: {headings}");
+        }
+    }
+}
+
+/// The pages that a page leads to.
+fn links(page: &Path) -> Vec<PathBuf> {
+    let html = fs::read_to_string(page).expect("a page");
+    let hrefs = html.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let hrefs = hrefs.filter(|href| *href != "data:,").map(|href| href.replace("&#x2f;", "/"));
+    hrefs.map(|href| page.with_file_name(href)).collect()
+}
+
+/// The site of two papers, simulated on a small scale: every page is well laid out on a desk and a phone, by day and by night, and leads somewhere.
+#[test]
+fn the_site_opens_in_a_browser() {
+    let Some(chromium) = chromium() else { return };
+    let folder = fresh_folder("site");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    fs::create_dir_all(folder.join("machines")).expect("a folder");
+    for machine in ["haswell-ex-4x18", "nehalem-ex-4x8"] {
+        let file = format!("machines/{machine}.toml");
+        fs::copy(root.join(&file), folder.join(&file)).expect("a machine");
+    }
+    for paper in ["trireme", "silo"] {
+        let below = folder.join("experiments").join(paper);
+        fs::create_dir_all(&below).expect("a folder");
+        fs::copy(root.join(format!("experiments/{paper}/README.md")), below.join("README.md"))
+            .expect("a head");
+        let figure = "title = 'A <small> figure'\nclaim = 'It rises.'\nworkload = 'micro'\nx = 'workers'\n[base]\nrecords = 1000\n\
+                      [axes]\nprotocol = ['silo', 'no-wait']\nworkers = [1, 4]\n[[claims]]\nthat = 'More workers do more'\n\
+                      section = '1'\nsays = 'more is more'\nleft = { workers = 4 }\nright = { workers = 1 }\n\
+                      measure = 'throughput'\nat_least = 1\nexplanation = 'There is room for four.'\n";
+        fs::write(below.join("small.toml"), figure).expect("a figure");
+    }
+    let line =
+        ["reproduce", "--all", "--out", "site", "--repeat", "1", "--warmup", "10us", "--duration", "100us"];
+    let ran = run(&folder, &line);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let shown = run(&folder, &["reproduce", "--all", "--html", "--out", "site"]);
+    assert_eq!(shown.code, Some(0), "{}", shown.err);
+
+    // Every page is found from the first one.
+    let mut pages = vec![folder.join("site/index.html")];
+    let mut next = 0;
+    while let Some(page) = pages.get(next).cloned() {
+        for link in links(&page) {
+            let link = link.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", link.display()));
+            if !pages.iter().any(|known| known.canonicalize().is_ok_and(|known| known == link)) {
+                pages.push(link);
+            }
+        }
+        next += 1;
+    }
+    assert_eq!(pages.len(), 1 + 2 + 2, "an index, a page a paper, a report a figure: {pages:?}");
+    let words = |page: &Path, words: &str| {
+        let html = fs::read_to_string(page).expect("a page");
+        assert!(html.contains(words), "{}: {words}", page.display());
+    };
+    words(&folder.join("site/index.html"), "Speedy Transactions in Multicore In-Memory Databases");
+    words(&folder.join("site/silo/index.html"), "Explanation: There is room for four.");
+    for page in &pages {
+        let html = fs::read_to_string(page).expect("a page");
+        for width in [1280, 400] {
+            let [day, night] = SCHEMES.map(|scheme| lay_out_by(&chromium, page, &html, width, scheme));
+            for found in [&day, &night] {
+                assert_eq!(found["faults"], Value::Array(Vec::new()), "{} at {width}", page.display());
+            }
+            assert_ne!(day["background"], night["background"], "{} is dark by night", page.display());
         }
     }
 }

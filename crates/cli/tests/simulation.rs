@@ -449,8 +449,11 @@ fn a_figure_is_reproduced_and_judged() {
     assert_eq!(figure["claims"][1]["verdict"], "not-reproduced");
     assert_eq!(figure["claims"][1]["explanation"], "There is room for four.");
     assert!(folder.join("results/reproduce/trireme/small/report.html").exists());
-    let gallery = fs::read_to_string(folder.join("results/reproduce/index.html")).expect("a gallery");
-    assert!(gallery.contains("Explanation: There is room for four."), "it stands beside the claim");
+    let page = |name: &str| fs::read_to_string(folder.join("results/reproduce").join(name)).expect("a page");
+    assert!(page("trireme/index.html").contains("Explanation: There is room for four."), "beside the claim");
+    assert!(page("index.html").contains("Of 2 claims: 1 reproduced, 1 not reproduced."));
+    assert!(page("index.html").contains("trireme&#x2f;small&#x2f;report.html"), "the way to the figure");
+    assert!(page("trireme/small/report.html").contains("..&#x2f;..&#x2f;index.html"), "and back");
 
     // What is there is not simulated again, and is the same.
     let again = run(&folder, &["reproduce", "trireme", "--json"]);
@@ -479,8 +482,18 @@ fn a_figure_is_reproduced_and_judged() {
     assert!(
         doubtful.out.contains("by a model of unknown error: machines/validated.json is of the model another")
     );
-    let gallery = fs::read_to_string(folder.join("results/reproduce/index.html")).expect("a gallery");
-    assert!(gallery.contains("So no claim about simulated points can be told."), "once, at the top");
+    assert!(page("trireme/index.html").contains("So no claim about simulated points can be told."), "once");
+
+    // The site of what is there, with the times that it was simulated with, and nothing is simulated.
+    let pages = fs::read_dir(folder.join("brief")).expect("a site").count();
+    let shown = run(&folder, &["reproduce", "--all", "--html", "--out", "brief"]);
+    assert_eq!((shown.code, shown.err.as_str()), (Some(0), ""), "{}", shown.out);
+    assert!(shown.out.ends_with("site: brief/index.html\n"), "{}", shown.out);
+    assert_eq!(fs::read_dir(folder.join("brief")).expect("a site").count(), pages);
+    let nothing = run(&folder, &["reproduce", "--all", "--html", "--out", "nowhere"]);
+    assert_eq!(nothing.code, Some(2), "{}", nothing.out);
+    assert!(nothing.err.contains("nowhere: no point of these figures is there; allowed"), "{}", nothing.err);
+    assert!(!folder.join("nowhere").exists());
 
     // A machine of the same name with other numbers is another machine.
     let file = folder.join("machines/haswell-ex-4x18.toml");

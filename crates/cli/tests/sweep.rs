@@ -130,7 +130,7 @@ fn a_full_disk_loses_no_finished_point() {
     let folder = fresh_folder("full-disk");
     fs::write(folder.join("points.toml"), EXPERIMENT).expect("a file");
     let limited = run_on_full_disk(&folder, 12, "sweep points.toml --out out --json");
-    assert_eq!((limited.code, limited.out.as_str()), (Some(1), ""), "{}", limited.err);
+    assert_eq!((limited.code, limited.out.as_str()), (Some(3), ""), "{}", limited.err);
     let errors: Vec<&str> = limited.err.lines().filter(|line| line.starts_with("error: ")).collect();
     assert_eq!(errors.len(), 1, "{}", limited.err);
     assert!(errors[0].starts_with("error: cannot write out/"), "{}", errors[0]);
@@ -154,7 +154,7 @@ fn a_full_disk_loses_no_answer() {
     ];
     for (line, file) in lines {
         let ran = run_on_full_disk(&folder, 8, line);
-        assert_eq!(ran.code, Some(1), "{line}\n{}", ran.err);
+        assert_eq!(ran.code, Some(3), "{line}\n{}", ran.err);
         assert!(ran.json().is_object(), "{line}");
         let error = ran.err.lines().last().expect("a line");
         let (begins, ends) = (format!("error: cannot write {file}"), ": file too large");

@@ -259,6 +259,6 @@ mod tests {
         let mut journal = journal_on(disk, "out/points.jsonl");
         let failure = journal.append(&point(1)).expect_err("no room");
         assert_eq!(failure.to_string(), "cannot write out/points.jsonl: no storage space");
-        assert_eq!(failure.exit_code(), 1);
+        assert_eq!(failure.exit_code(), crate::failure::UNWRITTEN);
     }
 }

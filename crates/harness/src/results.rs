@@ -18,6 +18,8 @@ use contract::{LatencyHistogram, PairName, Series};
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 /// One measured system.
 pub struct System {
@@ -69,6 +71,17 @@ impl Surroundings {
     /// Adds a fact to the environment.
     pub fn tell(&mut self, name: &str, value: impl Serialize) {
         self.environment[name] = serde_json::to_value(value).expect("facts have text keys");
+    }
+
+    /// Those of results that were laid down in `folder`; nothing if there are none.
+    pub fn laid_down(folder: &Path) -> Option<Surroundings> {
+        let environment = fs::read_to_string(folder.join("environment.json")).ok()?;
+        let environment: Value = serde_json::from_str(&environment).ok()?;
+        let parameters = fs::read_to_string(folder.join("parameters.toml")).ok()?;
+        let command = parameters.lines().next()?.strip_prefix("# ")?.to_owned();
+        let began = environment["measured"].as_str()?.to_owned();
+        let validated = Err("no validation was read".to_owned());
+        Some(Surroundings { command, began, environment, validated })
     }
 
     /// `environment` is what the machine says of itself; what this program says of itself is added.

@@ -10,6 +10,7 @@ pub mod list;
 pub mod log;
 pub mod node;
 pub mod recover;
+pub mod report;
 pub mod reproduce;
 pub mod run;
 pub mod sweep;
@@ -35,6 +36,7 @@ pub fn carry_out(typed: &Typed) -> Result<ExitCode, Failure> {
         Some(("reproduce", matches)) => reproduce::reproduce(matches, &typed.line),
         Some(("validate", matches)) => validate::validate(matches, &typed.line),
         Some(("diff", matches)) => diff::diff(matches),
+        Some(("report", matches)) => report::report(matches, &typed.line),
         Some(("check", matches)) => check::check(matches, &typed.line),
         Some(("recover", matches)) => recover::recover(matches),
         Some(("crash", matches)) => crash::crash(matches),

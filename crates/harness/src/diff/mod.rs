@@ -10,7 +10,10 @@
 //! was not says so, and is told what differs.
 //!
 //! A row is *slower* or *faster* if its interval leaves out 1; intervals of all rows hold together with 95 % confidence (Bonferroni), so that a comparison of many rows does not find by chance what is not
-//! there. It is a *regression* if it is slower by more than the tolerance.
+//! there. It is a *regression* if it is slower for certain, and by more than the tolerance on average; or if nothing commits any more. A row that was not measured again, and one of which a single repetition
+//! tells nothing, is not as good as before either: who compares must know. On a simulated machine, which repeats bit for bit, one repetition tells all.
+//!
+//! The interval holds what differs between repetitions, and not what differs between two calls, hours apart, on a machine that others use: who wants to know of small differences takes both by turns.
 
 pub mod baselines;
 pub mod interval;
@@ -23,7 +26,7 @@ use serde::Serialize;
 use std::fmt;
 
 /// Name and version of [`Diff`]'s fields.
-pub const DIFF_SCHEMA: &str = "trireme.diff/1";
+pub const DIFF_SCHEMA: &str = "trireme.diff/2";
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,14 +61,18 @@ impl Quantity {
 pub enum Verdict {
     /// Better, for certain.
     Faster,
-    /// Worse, for certain, and not by more than the tolerance.
+    /// Worse, for certain, and on average not by more than the tolerance.
     Slower,
-    /// Worse, for certain, by more than the tolerance.
+    /// Worse, for certain, and on average by more than the tolerance.
     Regression,
-    /// The repetitions do not tell.
+    /// The repetitions do not tell a difference.
     WithinNoise,
-    /// Only one of both has it, or nothing was measured.
-    NotCompared,
+    /// One of both has a single repetition, or none of this quantity.
+    CannotBeTold,
+    /// Only the first side has it.
+    Gone,
+    /// Only the second side has it.
+    New,
 }
 
 impl fmt::Display for Verdict {
@@ -75,7 +82,9 @@ impl fmt::Display for Verdict {
             Verdict::Slower => "slower",
             Verdict::Regression => "REGRESSION",
             Verdict::WithinNoise => "within noise",
-            Verdict::NotCompared => "not compared",
+            Verdict::CannotBeTold => "cannot be told",
+            Verdict::Gone => "gone",
+            Verdict::New => "new",
         })
     }
 }
@@ -128,61 +137,101 @@ impl Diff {
             .collect();
         let compared = pairs.iter().filter(|(one, other)| one.is_some() && other.is_some()).count();
         let level = interval::LEVEL / compared.max(1) as f64;
-        let rows = pairs.into_iter().map(|pair| compare(pair, quantity, tolerance, level)).collect();
+        let how = How { quantity, tolerance, level, repeats: before.is_simulated() && after.is_simulated() };
+        let rows = pairs.into_iter().map(|pair| how.compare(pair)).collect();
         let differences = before.differences(after);
         Diff { schema: DIFF_SCHEMA, quantity: quantity.name, tolerance, differences, rows }
     }
 
-    /// Whether a row is worse by more than the tolerance.
-    pub fn has_regression(&self) -> bool {
-        self.rows.iter().any(|row| row.verdict == Verdict::Regression)
+    /// Whether nothing is worse by more than the tolerance, as far as it can be told of every row. `partly`: rows that only the first side has are none of the question.
+    pub fn is_as_good(&self, partly: bool) -> bool {
+        let has = |verdict: Verdict| self.rows.iter().any(|row| row.verdict == verdict);
+        let is_compared = |row: &Compared| row.ratio.is_some();
+        let is_untold = has(Verdict::CannotBeTold) || (!partly && has(Verdict::Gone));
+        !has(Verdict::Regression) && !is_untold && self.rows.iter().any(is_compared)
+    }
+
+    /// Rows that are told no worse, while their intervals reach beyond the tolerance: a regression could be there unseen.
+    pub fn blind_rows(&self) -> usize {
+        let more_is_better = Quantity::named(self.quantity).is_none_or(|quantity| quantity.more_is_better);
+        let is_blind = |row: &&Compared| {
+            let worst = if more_is_better { row.low } else { row.high };
+            let is_beyond = worst.is_some_and(|worst| is_worse(worst, more_is_better, self.tolerance));
+            row.verdict == Verdict::WithinNoise && is_beyond
+        };
+        self.rows.iter().filter(is_blind).count()
     }
 }
 
-fn compare(
-    (before, after): (Option<&Row>, Option<&Row>),
-    quantity: Quantity,
-    tolerance: f64,
-    level: f64,
-) -> Compared {
-    let values = |row: Option<&Row>| row.map(|row| row.values(quantity.column)).unwrap_or_default();
-    let (of_before, of_after) = (values(before), values(after));
-    let labels = after.or(before).map(|row| row.labels.clone()).unwrap_or_default();
-    let mut compared = Compared {
-        row: labels,
-        before: median(&of_before),
-        after: median(&of_after),
-        ratio: None,
-        low: None,
-        high: None,
-        paired: false,
-        verdict: Verdict::NotCompared,
-    };
-    let (Some(before), Some(after)) = (before, after) else { return compared };
-    compared.paired = before.seeds == after.seeds && of_before.len() == of_after.len();
-    let Some(ratio) = ratio_of(&of_before, &of_after, compared.paired, level) else { return compared };
-    compared.ratio = Some(ratio.mean);
-    compared.verdict = match ratio.interval {
-        None => Verdict::WithinNoise,
-        Some(interval) => {
-            (compared.low, compared.high) = (Some(interval.low), Some(interval.high));
-            verdict(ratio.mean, interval, quantity, tolerance)
-        }
-    };
-    compared
+/// Whether the second side over the first, `ratio`, is worse by more than the tolerance.
+fn is_worse(ratio: f64, more_is_better: bool, tolerance: f64) -> bool {
+    if more_is_better { ratio < 1.0 - tolerance } else { ratio > 1.0 + tolerance }
 }
 
-fn verdict(mean: f64, Interval { low, high }: Interval, quantity: Quantity, tolerance: f64) -> Verdict {
-    // As if more were better.
-    let (mean, low, high) = match quantity.more_is_better {
-        true => (mean, low, high),
-        false => (1.0 / mean, 1.0 / high, 1.0 / low),
-    };
-    match () {
-        () if low > 1.0 => Verdict::Faster,
-        () if high < 1.0 && mean < 1.0 - tolerance => Verdict::Regression,
-        () if high < 1.0 => Verdict::Slower,
-        () => Verdict::WithinNoise,
+/// How rows are compared.
+struct How {
+    quantity: Quantity,
+    tolerance: f64,
+    /// How often one row may be told apart where it is not.
+    level: f64,
+    /// Whether what was measured repeats bit for bit.
+    repeats: bool,
+}
+
+impl How {
+    fn compare(&self, (before, after): (Option<&Row>, Option<&Row>)) -> Compared {
+        let values = |row: Option<&Row>| row.map(|row| row.values(self.quantity.column)).unwrap_or_default();
+        let (of_before, of_after) = (values(before), values(after));
+        let labels = after.or(before).map(|row| row.labels.clone()).unwrap_or_default();
+        let mut compared = Compared {
+            row: labels,
+            before: median(&of_before),
+            after: median(&of_after),
+            ratio: None,
+            low: None,
+            high: None,
+            paired: false,
+            verdict: Verdict::CannotBeTold,
+        };
+        let (before, after) = match (before, after) {
+            (Some(before), Some(after)) => (before, after),
+            (before, _) => {
+                compared.verdict = if before.is_some() { Verdict::Gone } else { Verdict::New };
+                return compared;
+            }
+        };
+        compared.paired = before.seeds == after.seeds && of_before.len() == of_after.len();
+        let Some(ratio) = ratio_of(&of_before, &of_after, compared.paired, self.level) else {
+            let has_stopped = of_after.contains(&0.0) && !of_before.contains(&0.0);
+            if self.quantity.more_is_better && has_stopped {
+                (compared.ratio, compared.verdict) = (Some(0.0), Verdict::Regression);
+            }
+            return compared;
+        };
+        compared.ratio = Some(ratio.mean);
+        let exact =
+            (self.repeats && compared.paired).then_some(Interval { low: ratio.mean, high: ratio.mean });
+        if let Some(interval) = ratio.interval.or(exact) {
+            (compared.low, compared.high) = (Some(interval.low), Some(interval.high));
+            compared.verdict = self.verdict(ratio.mean, interval);
+        }
+        compared
+    }
+
+    fn verdict(&self, mean: f64, Interval { low, high }: Interval) -> Verdict {
+        let more_is_better = self.quantity.more_is_better;
+        let (is_better, is_worse_for_certain) = match more_is_better {
+            true => (low > 1.0, high < 1.0),
+            false => (high < 1.0, low > 1.0),
+        };
+        match () {
+            () if is_better => Verdict::Faster,
+            () if is_worse_for_certain && is_worse(mean, more_is_better, self.tolerance) => {
+                Verdict::Regression
+            }
+            () if is_worse_for_certain => Verdict::Slower,
+            () => Verdict::WithinNoise,
+        }
     }
 }
 
@@ -231,23 +280,72 @@ mod tests {
             ("slower", Verdict::Regression),
             ("a little slower", Verdict::Slower),
             ("faster", Verdict::Faster),
-            ("new", Verdict::NotCompared),
-            ("gone", Verdict::NotCompared),
+            ("new", Verdict::New),
+            ("gone", Verdict::Gone),
         ];
         assert_eq!(verdicts, expected);
-        assert!(diff.has_regression() && diff.rows.iter().take(4).all(|row| row.paired));
+        assert!(!diff.is_as_good(true) && diff.rows.iter().take(4).all(|row| row.paired));
         let slower = &diff.rows[1];
         assert!((slower.ratio.expect("a ratio") - 0.95).abs() < 1e-9 && slower.low <= slower.high);
         assert_eq!(slower.after.map(f64::round), Some(95.0));
     }
 
-    /// Of latencies less is better.
+    fn how(quantity: Quantity, tolerance: f64) -> How {
+        How { quantity, tolerance, level: interval::LEVEL, repeats: false }
+    }
+
+    /// Of latencies less is better, and twice as much is worse by 100 %.
     #[test]
     fn a_quantity_knows_which_way_is_better() {
         let quantity = Quantity::named("p99").expect("a quantity");
         let wide = Interval { low: 1.05, high: 1.2 };
-        assert_eq!(verdict(1.1, wide, quantity, 0.02), Verdict::Regression);
-        assert_eq!(verdict(1.1, wide, THROUGHPUT, 0.02), Verdict::Faster);
+        assert_eq!(how(quantity, 0.02).verdict(1.1, wide), Verdict::Regression);
+        assert_eq!(how(THROUGHPUT, 0.02).verdict(1.1, wide), Verdict::Faster);
+        let twice = Interval { low: 1.8, high: 2.0 };
+        assert_eq!(how(quantity, 0.5).verdict(1.9, twice), Verdict::Regression);
+        assert_eq!(how(quantity, 0.95).verdict(1.9, twice), Verdict::Slower);
         assert!(Quantity::named("p42").is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_not_as_good() {
+        let diff = |before: Row, after: Row| {
+            Diff::of(&recorded(vec![before]), &recorded(vec![after]), THROUGHPUT, 0.02)
+        };
+        let steady = row("it", &[1, 2], &[100.0, 101.0]);
+        let same = diff(steady.clone(), steady.clone());
+        assert!(same.is_as_good(false) && same.blind_rows() == 0);
+        // Nothing commits any more.
+        let stopped = diff(steady.clone(), row("it", &[1, 2], &[100.0, 0.0]));
+        assert_eq!((stopped.rows[0].verdict, stopped.rows[0].ratio), (Verdict::Regression, Some(0.0)));
+        // One repetition, ten times slower.
+        let one = diff(row("it", &[1], &[100.0]), row("it", &[1], &[10.0]));
+        assert_eq!(one.rows[0].verdict, Verdict::CannotBeTold);
+        assert!(!one.is_as_good(false) && !one.is_as_good(true));
+        // Another system.
+        let other = diff(steady.clone(), row("other", &[1, 2], &[100.0, 101.0]));
+        assert!(!other.is_as_good(false) && !other.is_as_good(true), "nothing was compared");
+        // Half of them, which may be meant.
+        let both = recorded(vec![steady.clone(), row("other", &[1, 2], &[1.0, 1.1])]);
+        let half = Diff::of(&both, &recorded(vec![steady]), THROUGHPUT, 0.02);
+        assert!(!half.is_as_good(false) && half.is_as_good(true));
+        // Noise in which a regression could hide.
+        let noisy =
+            diff(row("it", &[1, 2, 3], &[100.0, 150.0, 70.0]), row("it", &[4, 5, 6], &[90.0, 160.0, 70.0]));
+        assert!(noisy.is_as_good(false) && noisy.blind_rows() == 1);
+    }
+
+    /// What repeats bit for bit is told by one repetition.
+    #[test]
+    fn a_simulated_repetition_tells_all() {
+        let simulated = |per_s: f64| Recorded {
+            parameters: [("machine".to_owned(), "m".to_owned())].into(),
+            ..recorded(vec![row("it", &[1], &[per_s])])
+        };
+        let verdict = |per_s| Diff::of(&simulated(100.0), &simulated(per_s), THROUGHPUT, 0.0).rows[0].verdict;
+        assert_eq!(
+            [100.0, 99.9, 100.1].map(verdict),
+            [Verdict::WithinNoise, Verdict::Regression, Verdict::Faster]
+        );
     }
 }

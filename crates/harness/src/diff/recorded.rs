@@ -9,7 +9,7 @@ use std::{fs, io};
 /// The column behind which a row's labels end.
 const REPETITION: &str = "repetition";
 
-/// Parameters that say how long something was measured, not what: they may differ. `seed`: rows are then compared by themselves.
+/// Parameters that may differ: how often something was measured, and where it was written. `seed`: rows are then compared by themselves.
 const FREE: [&str; 4] = ["repeat", "seed", "out", "log"];
 
 /// What tells one machine from another, of `environment.json`. Not what changes from day to day.
@@ -87,6 +87,19 @@ impl Recorded {
             }
         };
         Ok(Recorded { rows, parameters, machine })
+    }
+
+    /// Whether it was simulated.
+    pub fn is_simulated(&self) -> bool {
+        self.parameters.contains_key(SIMULATED)
+    }
+
+    /// The rates at which transactions arrived; none of a closed loop.
+    pub fn rates(&self) -> Vec<&str> {
+        let labels = self.rows.iter().flat_map(|row| &row.labels);
+        let all = self.parameters.iter().chain(labels.map(|(name, value)| (name, value)));
+        let rates = all.filter(|(name, rate)| *name == "rate" && *rate != "closed");
+        rates.map(|(_, rate)| rate.as_str()).collect()
     }
 
     /// The row with these labels.

@@ -12,10 +12,11 @@
 //! | `export.csv`, `.json`, `.md`, `latency.hlog` | the same for other programs, if `--export` asks for it ([`export`]) |
 //! | `report.html` | all of it, for reading; needs no network |
 //!
-//! A file is written beside its name, synced, and moved there: a reader sees the old one or the new one, whole. Only
+//! [`laid_down`] reads it again. A file is written beside its name, synced, and moved there: a reader sees the old one or the new one, whole. Only
 //! `points.jsonl` grows line by line.
 
 pub mod export;
+pub mod laid_down;
 pub mod latency;
 pub mod parameters;
 pub mod samples;
@@ -186,7 +187,7 @@ mod tests {
         let folder = Folder::create(scratch.path()).expect("a folder");
         fs::create_dir(scratch.path().join("report.html")).expect("in the way");
         let failure = folder.write("report.html", "page").expect_err("a folder is there");
-        assert_eq!(failure.exit_code(), 1);
+        assert_eq!(failure.exit_code(), crate::failure::UNWRITTEN);
         assert_eq!(fs::read_dir(scratch.path()).expect("a folder").count(), 1, "what was in the way");
     }
 

@@ -2,6 +2,8 @@
 
 use crate::subject::Subject;
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 use toml::Value;
 
 /// Names with the values that they took by turns, as a file says them.
@@ -98,12 +100,49 @@ fn quoted(text: &str) -> String {
     Value::String(text.to_owned()).to_string()
 }
 
+/// What a folder's `parameters.toml` says of how its points were run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// The simulated machine's name; nothing of what was measured.
+    pub machine: Option<String>,
+    /// What was the same at all points, by name.
+    pub base: BTreeMap<String, String>,
+}
+
+impl Written {
+    /// Of the results in `folder`; nothing if there are none.
+    pub fn of(folder: &Path) -> Option<Written> {
+        let text = fs::read_to_string(folder.join("parameters.toml")).ok()?;
+        let table: toml::Table = toml::from_str(&text).ok()?;
+        let name = |machine: &str| machine.split(' ').next().map(str::to_owned);
+        let machine = table.get("machine").and_then(Value::as_str).and_then(name);
+        let base = table.get("base").and_then(Value::as_table);
+        let base = base.into_iter().flatten();
+        let base = base.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+        Some(Written { machine, base: base.collect() })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::options::RunOptions;
     use crate::subject::Place;
     use crate::sweep::Experiment;
+
+    #[test]
+    fn what_was_written_is_read() {
+        let folder = tempfile::tempdir().expect("a folder for the test");
+        assert_eq!(Written::of(folder.path()), None);
+        let text = "# trireme reproduce\nmachine = \"m 0123\"\n[base]\nrepeat = \"3\"\nduration = \"1ms\"\n[axes]\nworkers = [\"1\"]\n";
+        fs::write(folder.path().join("parameters.toml"), text).expect("written");
+        let written = Written::of(folder.path()).expect("it is there");
+        assert_eq!(written.machine.as_deref(), Some("m"));
+        assert_eq!(
+            written.base.iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>(),
+            ["duration 1ms", "repeat 3"]
+        );
+    }
 
     #[test]
     fn it_is_an_experiment_again() {

@@ -22,9 +22,10 @@ pub fn trial(options: &RunOptions) -> RunOptions {
     options
 }
 
-/// Commits a second; `None`: it was interrupted.
+/// Transactions that ended in a second, by commit or by their own rollback, since both arrive; `None`: it was interrupted.
 pub fn of(trials: &[Measurement]) -> Option<f64> {
-    trials.first().map(Measurement::throughput_per_s)
+    let ended = |trial: &Measurement| (trial.commits + trial.user_rollbacks) as f64;
+    trials.first().map(|trial| ended(trial) / trial.elapsed.as_secs_f64())
 }
 
 /// For people.

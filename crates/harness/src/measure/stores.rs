@@ -108,6 +108,11 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
         if options.percent_of_capacity.is_none() {
             return Ok(());
         }
+        let mut systems: Vec<&mut &mut Measured> =
+            systems.iter_mut().filter(|system| system.capacity_per_s.is_none()).collect();
+        if systems.is_empty() {
+            return Ok(());
+        }
         let mut tried: Vec<Measured> =
             systems.iter().map(|system| Measured::nothing_yet(system.pair)).collect();
         let trial = capacity::trial(options);

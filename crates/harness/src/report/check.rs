@@ -32,6 +32,7 @@ pub fn of_check(result: &CheckResult<'_>) -> String {
     blocks.push(facts::settings("Parameters", &summary.workload, &settings));
     blocks.push(facts::environment(&surroundings.environment, summary.simulated));
     render(&Page {
+        trail: Vec::new(),
         title: format!("{} over {}: {}", summary.system(), summary.workload, summary.outcome()),
         command: surroundings.command.clone(),
         lead: format!(

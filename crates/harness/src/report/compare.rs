@@ -29,6 +29,7 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
     blocks.push(facts::parameters(result.subject));
     blocks.push(facts::environment(&result.surroundings.environment, result.subject.place.simulated));
     render(&Page {
+        trail: Vec::new(),
         title: format!("Comparison of systems over {}", result.subject.workload),
         command: result.surroundings.command.clone(),
         lead: lead(result),

@@ -1,7 +1,7 @@
 //! Latency against throughput, of a sweep over the rate of arrivals, and where each curve bends.
 //!
 //! A system that is asked for more does more, until it cannot; from then on only the queue grows. The *knee* is the point at which a system does most for what its users wait: the highest quotient of throughput and mean response
-//! (Kleinrock's *power*, ICC 1979).
+//! (Kleinrock's *power*, ICC 1979). Points at which a system is behind are left out: how long they took depends on how long was measured. A knee has points on both sides; where the best one is the first or the last, it is not known.
 
 use super::page::{Block, Cell, Key};
 use super::sweep::{Arrangement, SweepReport, panel_name, pick};
@@ -96,19 +96,25 @@ fn figure(title: String, names: &[String], curves: &[Vec<Loaded<'_>>]) -> Block 
     }
 }
 
-/// The point with the highest power.
-fn knee<'l, 'a>(points: &'l [Loaded<'a>]) -> Option<&'l Loaded<'a>> {
-    let power = |point: &&Loaded<'_>| point.summary.throughput_per_s / point.mean_ns.max(1.0);
-    points.iter().max_by(|one, other| power(one).total_cmp(&power(other)))
+/// The point with the highest power, and whether it is one between two others.
+fn knee<'l, 'a>(points: &'l [Loaded<'a>]) -> Option<(&'l Loaded<'a>, bool)> {
+    let power = |point: &Loaded<'_>| point.summary.throughput_per_s / point.mean_ns.max(1.0);
+    let kept_up = points.iter().enumerate().filter(|(_, point)| !point.summary.is_behind());
+    let (position, point) = kept_up.max_by(|(_, one), (_, other)| power(one).total_cmp(&power(other)))?;
+    Some((point, position > 0 && position + 1 < points.len()))
 }
 
 fn knees(title: String, names: &[String], curves: &[Vec<Loaded<'_>>]) -> Block {
     let row = |(name, points): (&String, &Vec<Loaded<'_>>)| {
-        let point = knee(points)?;
+        let (point, is_between) = knee(points)?;
         let shown = point.summary.latency_ns.as_ref();
         Some(vec![
             Cell::words(name.as_str()),
-            Cell::words(point.rate),
+            Cell::words(point.rate).noted(if is_between {
+                ""
+            } else {
+                "the last point that tells: no knee is seen"
+            }),
             Cell::number(thousands(point.summary.throughput_per_s)),
             Cell::number(latency(point.mean_ns as u64)),
             Cell::number(latency_if_any(shown.map(|of| of.p99))),
@@ -117,7 +123,7 @@ fn knees(title: String, names: &[String], curves: &[Vec<Loaded<'_>>]) -> Block {
     };
     Block::Table {
         title,
-        note: "The rate at which a system does most for what its users wait: the highest quotient of throughput and mean response time (Kleinrock's power).".to_owned(),
+        note: "The rate at which a system does most for what its users wait: the highest quotient of throughput and mean response time (Kleinrock's power), of the points at which it kept up.".to_owned(),
         head: vec![
             Cell::words("system"),
             Cell::words("rate"),
@@ -148,7 +154,11 @@ mod tests {
             .zip(["25%", "50%", "75%", "95%"])
             .map(|((summary, mean_ns), rate)| Loaded { rate, summary, mean_ns, p99_ns: 1 })
             .collect();
-        assert_eq!(knee(&points).map(|point| point.rate), Some("75%"));
+        let found = |points: &[Loaded<'_>]| {
+            knee(points).map(|(point, is_between)| (point.rate.to_owned(), is_between))
+        };
+        assert_eq!(found(&points), Some(("75%".to_owned(), true)));
+        assert_eq!(found(&points[..3]), Some(("75%".to_owned(), false)), "nothing lies behind it");
         assert!(knee(&[]).is_none());
     }
 }

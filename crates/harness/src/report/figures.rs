@@ -16,17 +16,24 @@ use contract::{AbortReason, TimeClass};
 
 /// The systems by throughput, with whiskers over the repetitions.
 pub fn ranking(systems: &[System]) -> Block {
-    let bar = |(rank, System { summary, .. }): (usize, &System)| Bar {
-        label: summary.system(),
+    let bars = systems.iter().enumerate().map(|(rank, of)| (of.summary.system(), rank, &of.summary));
+    let bars: Vec<(String, usize, &Summary)> = bars.collect();
+    throughputs("Throughput".to_owned(), &bars)
+}
+
+/// Labelled throughputs, each in the colour of its series.
+pub fn throughputs(title: String, bars: &[(String, usize, &Summary)]) -> Block {
+    let bar = |(label, series, summary): &(String, usize, &Summary)| Bar {
+        label: label.clone(),
         value: summary.throughput_per_s,
         low: summary.throughput_min,
         high: summary.throughput_max,
         text: thousands(summary.throughput_per_s),
-        series: rank % SERIES,
+        series: series % SERIES,
     };
-    let bars: Vec<Bar> = systems.iter().enumerate().map(bar).collect();
+    let bars: Vec<Bar> = bars.iter().map(bar).collect();
     Block::Figure {
-        title: "Throughput".to_owned(),
+        title,
         note: "The median of the repetitions; the whisker goes from the slowest to the fastest.".to_owned(),
         legend: Vec::new(),
         svg: at_both_widths(|width| {

@@ -1,7 +1,7 @@
-//! The page of `reproduce`: every figure of the papers that was simulated, each with its throughput and its claims, and the
-//! way to its own report.
+//! A paper's page: every figure of it that was simulated, each with its throughput and its claims, and the way to its own
+//! report.
 
-use super::page::{Block, Page};
+use super::page::{Block, Page, Way};
 use super::sweep::{Arrangement, SweepReport, THROUGHPUT, figure, where_time_goes};
 use super::{claims, footer, render};
 use crate::results::Surroundings;
@@ -10,7 +10,7 @@ use crate::text::numbers::counted;
 
 /// One figure of the gallery.
 pub struct Exhibit<'a> {
-    /// Its name, `trireme/fig-2a`: the way to its own report.
+    /// Its name, `trireme/fig-2a`.
     pub name: String,
     /// What its own report is made from.
     pub report: SweepReport<'a>,
@@ -18,8 +18,13 @@ pub struct Exhibit<'a> {
     pub fitted: String,
 }
 
-/// The page.
-pub fn of_gallery(exhibits: &[Exhibit<'_>], surroundings: &Surroundings) -> String {
+/// A paper's page among those of the others.
+pub fn of_paper(
+    title: &str,
+    exhibits: &[Exhibit<'_>],
+    surroundings: &Surroundings,
+    trail: Vec<Way>,
+) -> String {
     let all: Vec<(&str, &Told)> = exhibits
         .iter()
         .flat_map(|exhibit| exhibit.report.claims.iter().map(|claim| (exhibit.name.as_str(), claim)))
@@ -29,9 +34,10 @@ pub fn of_gallery(exhibits: &[Exhibit<'_>], surroundings: &Surroundings) -> Stri
     let numbers = claims::numbers(all.iter().copied());
     let figures = exhibits.iter().flat_map(|exhibit| blocks(exhibit, exhibits));
     render(&Page {
-        title: "Figures, reproduced".to_owned(),
+        trail,
+        title: title.to_owned(),
         command: surroundings.command.clone(),
-        lead: format!("{} of the papers, on machines described by files.", counted(exhibits.len(), "figure")),
+        lead: format!("{}, each beside what the paper says of it.", counted(exhibits.len(), "figure")),
         finding: claims::finding(all.iter().map(|(_, claim)| *claim)),
         claim: None,
         simulated,
@@ -55,18 +61,17 @@ fn blocks(exhibit: &Exhibit<'_>, all: &[Exhibit<'_>]) -> Vec<Block> {
     let missing = missing.into_iter().filter_map(Result::err).map(elsewhere);
     let heading = Block::Heading {
         title: format!("{}: {}", exhibit.name, experiment.title),
-        href: format!("{}/report.html", exhibit.name),
+        href: format!("{}/report.html", exhibit.in_paper()),
         text: text.into_iter().filter(|text| !text.is_empty()).chain(missing).collect(),
     };
-    let beside = there.into_iter().flatten().flat_map(|other| figures(other, Some(&other.name)));
-    let told = (!report.claims.is_empty()).then(|| claims::table(report.claims));
-    std::iter::once(heading).chain(figures(exhibit, None)).chain(beside).chain(told).collect()
+    let beside = there.into_iter().flatten().flat_map(|other| figures(&other.report, Some(&other.name)));
+    let told = (!report.claims.is_empty()).then(|| claims::table(&report.claims));
+    std::iter::once(heading).chain(figures(report, None)).chain(beside).chain(told).collect()
 }
 
 /// Its throughput, panel by panel, and where the time goes if the experiment says at which point the paper asks; `name` is written before
 /// each where it stands at another one's place.
-fn figures(exhibit: &Exhibit<'_>, name: Option<&str>) -> Vec<Block> {
-    let report = &exhibit.report;
+pub(super) fn figures(report: &SweepReport<'_>, name: Option<&str>) -> Vec<Block> {
     let layout = Arrangement::of(report.experiment);
     let panels = layout.panels(report);
     let named = |block| match (block, name) {
@@ -85,6 +90,11 @@ fn figures(exhibit: &Exhibit<'_>, name: Option<&str>) -> Vec<Block> {
 }
 
 impl Exhibit<'_> {
+    /// Its name without the paper's: the folder of its own report, seen from the paper's page.
+    fn in_paper(&self) -> &str {
+        self.name.rsplit_once('/').map_or(self.name.as_str(), |(_, name)| name)
+    }
+
     /// The name of an experiment of the same paper.
     fn beside(&self, other: &str) -> String {
         match self.name.rsplit_once('/') {
@@ -115,8 +125,11 @@ mod tests {
             "latches.toml",
             "workload = 'micro'\n[axes]\nworkers = [1, 2]\nlatch = ['a', 'b']\nprotocol = ['silo']",
         );
-        let (summary, place, common) =
-            (some_summary(), Place::simulated("m".to_owned(), 4, String::new()), BTreeMap::new());
+        let (summary, place, common) = (
+            some_summary(),
+            Place::simulated("m".to_owned(), 4, String::new()),
+            BTreeMap::<String, String>::new(),
+        );
         let surroundings = Surroundings::new("trireme reproduce".to_owned(), &());
         let told = tell(&Figure::new(&fig, |_| Known::NotYet), &[], Trust::Measured);
         let exhibit = |experiment, claims| Exhibit {
@@ -125,17 +138,23 @@ mod tests {
             report: SweepReport {
                 experiment,
                 place: &place,
-                common: &common,
+                common: common.clone(),
                 surroundings: &surroundings,
                 points: combinations(experiment).into_iter().map(|at| (at, Some(&summary))).collect(),
                 left_out: Vec::new(),
                 idle: &[],
                 claims,
+                trail: Vec::new(),
             },
         };
-        let alone = of_gallery(&[exhibit(&fig, &told)], &surroundings);
+        let page = |exhibits: &[Exhibit<'_>]| {
+            of_paper("A paper", exhibits, &surroundings, vec![Way::to("All papers", "../index.html")])
+        };
+        let alone = page(&[exhibit(&fig, told.clone())]);
         assert!(alone.contains("Beside it stands p&#x2f;latches"));
-        let both = of_gallery(&[exhibit(&fig, &told), exhibit(&latches, &[])], &surroundings);
+        let both = page(&[exhibit(&fig, told), exhibit(&latches, Vec::new())]);
+        assert!(both.contains("Trireme / <a href=\"..&#x2f;index.html\">All papers</a>"));
+        assert!(both.contains("<a href=\"latches&#x2f;report.html\">p&#x2f;latches"));
         for words in [
             "<h2>Beside it, p&#x2f;latches: Throughput: latch a",
             "<h2>Beside it, p&#x2f;latches: Throughput: latch b",

@@ -13,13 +13,17 @@ mod gallery;
 pub mod page;
 mod run;
 mod series;
+mod several;
+mod site;
 mod sweep;
 mod tables;
 
 pub use check::of_check;
 pub use compare::of_comparison;
-pub use gallery::{Exhibit, of_gallery};
+pub use gallery::{Exhibit, of_paper};
 pub use run::of_run;
+pub use several::of_folders;
+pub use site::{Listed, Paper, of_site};
 pub use sweep::{SweepReport, of_sweep};
 
 use crate::results::Surroundings;

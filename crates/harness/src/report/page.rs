@@ -6,6 +6,8 @@ use serde::Serialize;
 /// A whole report.
 #[derive(Serialize)]
 pub struct Page {
+    /// The pages above it, the topmost first; none if it stands alone.
+    pub trail: Vec<Way>,
     /// What was run.
     pub title: String,
     /// The line that was typed.
@@ -24,6 +26,22 @@ pub struct Page {
     pub blocks: Vec<Block>,
     /// When, and by which version.
     pub footer: String,
+}
+
+/// The way to another page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Way {
+    /// What it is called.
+    pub name: String,
+    /// Where it is, seen from this page.
+    pub href: String,
+}
+
+impl Way {
+    /// To the page called `name`.
+    pub fn to(name: impl Into<String>, href: impl Into<String>) -> Way {
+        Way { name: name.into(), href: href.into() }
+    }
 }
 
 /// What an experiment checks.
@@ -137,6 +155,8 @@ impl Key {
 pub struct Cell {
     /// Its text.
     pub text: String,
+    /// Where the text leads to, or nothing.
+    pub href: String,
     /// Below it, smaller; or nothing.
     pub note: String,
     /// `number` for right-aligned digits, `prose` or `verdict` for words that may wrap, or nothing.
@@ -146,17 +166,17 @@ pub struct Cell {
 impl Cell {
     /// Words.
     pub fn words(text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), note: String::new(), class: "" }
+        Cell { text: text.into(), href: String::new(), note: String::new(), class: "" }
     }
 
     /// Words that may take several lines.
     pub fn prose(text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), note: String::new(), class: "prose" }
+        Cell { text: text.into(), href: String::new(), note: String::new(), class: "prose" }
     }
 
     /// Words that take several lines where there is no room for one.
     pub fn verdict(text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), note: String::new(), class: "verdict" }
+        Cell { text: text.into(), href: String::new(), note: String::new(), class: "verdict" }
     }
 
     /// The same with a note below it.
@@ -164,8 +184,13 @@ impl Cell {
         Cell { note: note.into(), ..self }
     }
 
+    /// Words that lead to another page.
+    pub fn way(way: Way) -> Cell {
+        Cell { href: way.href, ..Cell::words(way.name) }
+    }
+
     /// A number.
     pub fn number(text: impl Into<String>) -> Cell {
-        Cell { text: text.into(), note: String::new(), class: "number" }
+        Cell { text: text.into(), href: String::new(), note: String::new(), class: "number" }
     }
 }

@@ -15,6 +15,7 @@ pub fn of_run(result: &RunResult<'_>) -> String {
     let summary = &result.system.summary;
     let (options, place) = (&result.subject.options, &result.subject.place);
     render(&Page {
+        trail: Vec::new(),
         title: format!("{} over {}", summary.system(), result.subject.workload),
         command: result.surroundings.command.clone(),
         lead: format!(

@@ -1,7 +1,7 @@
 //! The report of `sweep`: lines over the swept axis, one for each system, and a panel for every combination of the
 //! remaining axes.
 
-use super::page::{Block, Cell, Claim, Key, Page};
+use super::page::{Block, Cell, Claim, Key, Page, Way};
 use super::{claims, curve, facts, figures, footer, render, tables};
 use crate::results::Surroundings;
 use crate::subject::Place;
@@ -21,7 +21,7 @@ pub struct SweepReport<'a> {
     /// Where it was measured.
     pub place: &'a Place,
     /// The settings that are the same at all points.
-    pub common: &'a BTreeMap<String, String>,
+    pub common: BTreeMap<String, String>,
     /// What stands around the numbers.
     pub surroundings: &'a Surroundings,
     /// All points, in the order of the axes: values by axis, and the numbers if the point is finished.
@@ -31,7 +31,9 @@ pub struct SweepReport<'a> {
     /// Choices that decide nothing ([`crate::measure::idle`]).
     pub idle: &'a [String],
     /// The claims, by what is known so far.
-    pub claims: &'a [Told],
+    pub claims: Vec<Told>,
+    /// The pages above the report, the topmost first; none if it stands alone.
+    pub trail: Vec<Way>,
 }
 
 /// A number of a summary that is plotted.
@@ -106,13 +108,13 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
     let layout = Arrangement::of(report.experiment);
     let mut blocks = Vec::new();
     if !report.claims.is_empty() {
-        blocks.push(claims::table(report.claims));
+        blocks.push(claims::table(&report.claims));
         blocks.extend(report.place.simulated.then(|| claims::model_error(report.surroundings)));
         blocks.extend(claims::numbers(report.claims.iter().map(|claim| ("", claim))));
     }
     for panel in layout.panels(report) {
         blocks.extend(curve::of_rates(report, &layout, &panel));
-        for measure in MEASURES.iter().filter(|measure| measure.is_shown(report.claims)) {
+        for measure in MEASURES.iter().filter(|measure| measure.is_shown(&report.claims)) {
             blocks.extend(figure(report, &layout, &panel, measure));
         }
         blocks.extend(where_time_goes(report, &layout, &panel));
@@ -126,14 +128,15 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
     blocks.push(facts::settings(
         "Parameters, the same at all points",
         &report.experiment.workload.value,
-        report.common,
+        &report.common,
     ));
     blocks.push(facts::environment(&report.surroundings.environment, report.place.simulated));
     render(&Page {
+        trail: report.trail.clone(),
         title: report.experiment.title.clone(),
         command: report.surroundings.command.clone(),
         lead: lead(report),
-        finding: claims::finding(report.claims),
+        finding: claims::finding(&report.claims),
         claim: claim(report.experiment),
         simulated: report.place.simulated,
         warnings: warnings(
@@ -483,12 +486,13 @@ mod tests {
         of_sweep(&SweepReport {
             experiment: &experiment,
             place: &Place::hardware(2),
-            common: &BTreeMap::new(),
+            common: BTreeMap::new(),
             surroundings: &Surroundings::new("trireme sweep e.toml".to_owned(), &()),
             points,
             left_out: Vec::new(),
             idle: &[],
-            claims: &[],
+            claims: Vec::new(),
+            trail: Vec::new(),
         })
     }
 

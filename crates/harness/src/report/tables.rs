@@ -58,7 +58,7 @@ pub fn kinds(summary: &Summary) -> Option<Block> {
     });
     (!summary.kinds.is_empty()).then(|| Block::Table {
         title: "By kind of transaction".to_owned(),
-        note: format!("Latencies to two significant digits.{tpmc}"),
+        note: format!("Latencies to two significant digits, of those that ended in the interval: what took longer is among the latencies of all.{tpmc}"),
         head: vec![
             Cell::words("transaction"),
             Cell::number("txn/s"),

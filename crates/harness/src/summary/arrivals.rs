@@ -32,7 +32,7 @@ pub struct Arrivals {
     pub rate_per_s: u64,
     /// How they were spread.
     pub spread: ArrivalsName,
-    /// What the system committed in a second in a closed loop, if the rate is a part of that; `null`: the rate was told.
+    /// How many transactions ended in a second in a closed loop, by commit or rollback, if the rate is a part of that; `null`: the rate was told.
     pub capacity_per_s: Option<f64>,
     /// How many arrived in the intervals.
     pub arrived: u64,
@@ -59,8 +59,9 @@ impl Arrivals {
         })
     }
 
-    /// Whether the system is behind: it committed markedly fewer than arrived in each second, `throughput_per_s`.
-    pub fn is_behind(&self, throughput_per_s: f64) -> bool {
-        throughput_per_s < 0.95 * self.rate_per_s as f64
+    /// Whether the system is behind: at the end of one of `repetitions` intervals more than a twentieth of what arrives in one had not begun, and more than the `slots` that it may have in flight.
+    pub fn is_behind(&self, repetitions: usize, slots: usize) -> bool {
+        let of_one = self.arrived as f64 / repetitions.max(1) as f64;
+        self.queued > slots as u64 && self.queued as f64 > 0.05 * of_one
     }
 }

@@ -255,6 +255,11 @@ impl Summary {
         names::system(&self.architecture, &self.protocol)
     }
 
+    /// Whether more arrived than it could do: then how long transactions took depends on how long it went on.
+    pub fn is_behind(&self) -> bool {
+        self.arrivals.as_ref().is_some_and(|arrivals| arrivals.is_behind(self.repetitions, self.slots))
+    }
+
     /// The protocol in a column beside the architecture, for people.
     pub fn protocol_shown(&self) -> &str {
         names::protocol(&self.architecture, &self.protocol)

@@ -103,7 +103,7 @@ const BEHIND: &str = "more transactions arrived than could be done";
 
 /// Whether a system does less than is asked of it; in words.
 fn behind(summary: &Summary) -> Option<String> {
-    let arrivals = summary.arrivals.as_ref().filter(|of| of.is_behind(summary.throughput_per_s))?;
+    let arrivals = summary.arrivals.as_ref().filter(|_| summary.is_behind())?;
     Some(format!(
         "{BEHIND}: {} a second, of which {} committed; {} waited at the end of an interval",
         thousands(arrivals.rate_per_s as f64),

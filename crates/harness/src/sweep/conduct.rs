@@ -11,92 +11,25 @@
 
 use super::case::Case;
 use super::cases::Cases;
-use super::claims::{self, Figure, Told, Trust};
+use super::claims;
 use super::experiment::Experiment;
-use super::journal::{self, Finished, Header, SCHEMA};
-use super::siblings::{self, Sibling};
+use super::journal::{self, Finished, Header};
+use super::points::{Conducted, Points};
+use super::siblings::Sibling;
 use crate::failure::Failure;
 use crate::folder::samples::{self, Sample};
 use crate::folder::{Folder, file_name, latency, parameters};
 use crate::journal::Journal;
 use crate::measure::{After, Stores};
 use crate::observer::{Event, Observer};
-use crate::options::extras_of_points;
-use crate::report::{self, SweepReport};
+use crate::report;
 use crate::results::Surroundings;
 use crate::subject::Place;
 use crate::summary::Measured;
-use crate::summary::warnings::of_points;
-use crate::summary::{Summary, Unmeasured, merged_latency};
-use contract::{Engine, PairName};
-use serde::Serialize;
-use std::collections::BTreeMap;
+use crate::summary::{Summary, merged_latency};
+use contract::Engine;
 use workloads::audit::Audited;
 use workloads::{AnyWorkload, WorkloadsVisitor};
-
-/// What a sweep brought home: what `sweep --json` prints.
-#[derive(Clone, Debug, Serialize)]
-pub struct Conducted {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
-    /// Heading of the report.
-    pub title: String,
-    /// Where the experiment comes from.
-    pub paper: Option<String>,
-    /// What it checks, in words.
-    pub claim: Option<String>,
-    /// Its claims, with what came of them.
-    pub claims: Vec<Told>,
-    /// How the points were taken, and with which choices of ours, in words.
-    pub taken: String,
-    /// The axes with their values.
-    pub axes: BTreeMap<String, Vec<String>>,
-    /// The finished points, in the order of the axes.
-    pub points: Vec<PointResult>,
-    /// The pairs that the engine does not have, or that do not fit the options of some point.
-    pub left_out: Vec<Unmeasured>,
-    /// What is odd, and what to do about it.
-    pub warnings: Vec<String>,
-}
-
-/// One finished point.
-#[derive(Clone, Debug, Serialize)]
-pub struct PointResult {
-    /// Its value on each axis.
-    pub at: BTreeMap<String, String>,
-    /// What was measured.
-    pub summary: Summary,
-}
-
-/// How points were taken, and with which choices of ours, in words: what changes every figure.
-pub fn taken<'a>(points: impl Iterator<Item = &'a Summary>, place: &Place) -> String {
-    let turns = match place.simulated {
-        true => "Each repetition as over a newly loaded store: what is simulated repeats bit for bit",
-        false => {
-            "In each repetition the systems of a point interleaved, as far as memory has room for their stores"
-        }
-    };
-    let points: Vec<&Summary> = points.collect();
-    if points.is_empty() {
-        return format!("{turns}.");
-    }
-    let pairs: Vec<PairName> = points.iter().filter_map(|point| point.pair()).collect();
-    format!("{turns}; {}.", extras_of_points(points.iter().map(|point| &point.engine), &pairs))
-}
-
-/// What is odd: the choices that decide nothing, and the finished points' numbers. A point is given by its values by axis.
-pub fn warnings<'a>(
-    experiment: &Experiment,
-    idle: &[String],
-    points: impl Iterator<Item = (&'a Vec<String>, &'a Summary)>,
-) -> Vec<String> {
-    let name = |at: &[String]| {
-        let values = experiment.axes.iter().zip(at);
-        values.map(|(axis, value)| format!("{} {value}", axis.name)).collect::<Vec<_>>().join(", ")
-    };
-    let named: Vec<(String, &Summary)> = points.map(|(at, summary)| (name(at), summary)).collect();
-    idle.iter().cloned().chain(of_points(&named)).collect()
-}
 
 /// Conducts `experiment`, or goes on with it.
 pub fn conduct<E: Engine>(
@@ -110,8 +43,8 @@ pub fn conduct<E: Engine>(
     let (journal, finished) = journal::open(folder.path(), &Header::new(&experiment.name, place))?;
     refuse_strangers(experiment, cases, folder, &finished)?;
     let siblings = Sibling::all::<E>(experiment, folder.path(), place);
-    let mut sweep =
-        Sweep { experiment, cases, folder, surroundings, place, observer, journal, finished, siblings };
+    let points = Points { experiment, cases, surroundings, place, finished, siblings };
+    let mut sweep = Sweep { points, folder, observer, journal };
     sweep.write_circumstances()?;
     sweep.announce();
     let rounds = sweep.rounds(E::REPEATS);
@@ -122,7 +55,7 @@ pub fn conduct<E: Engine>(
         AnyWorkload::visit_all(&workloads, rounds)?;
     }
     // Others may have been at work meanwhile.
-    sweep.siblings = Sibling::all::<E>(experiment, folder.path(), place);
+    sweep.points.siblings = Sibling::all::<E>(experiment, folder.path(), place);
     sweep.write_results()
 }
 
@@ -156,31 +89,22 @@ fn refuse_strangers(
 }
 
 struct Sweep<'a> {
-    experiment: &'a Experiment,
-    cases: &'a Cases,
+    points: Points<'a>,
     folder: &'a Folder,
-    surroundings: &'a Surroundings,
-    place: &'a Place,
     observer: &'a dyn Observer,
     journal: Journal,
-    finished: Vec<Finished>,
-    siblings: Vec<Sibling>,
 }
 
 impl Sweep<'_> {
-    fn finished(&self, case: &Case) -> Option<&Finished> {
-        self.finished.iter().find(|point| point.settings == case.settings)
-    }
-
     fn announce(&self) {
-        let (done, all) = (self.finished.len(), self.cases.cases.len());
+        let (done, all) = (self.points.finished.len(), self.points.cases.cases.len());
         let note = match done {
             0 => format!("{all} points; an interrupted sweep goes on where it was when it is run again"),
             _ if done == all => format!("all {all} points are there already; nothing is measured again"),
             _ => format!("{done} of {all} points are there already; going on with the others"),
         };
         self.observer.tell(Event::Note(&note));
-        for pair in &self.cases.left_out {
+        for pair in &self.points.cases.left_out {
             let note = format!("{} is left out: {}", pair.system(), pair.why);
             self.observer.tell(Event::Note(&note));
         }
@@ -188,7 +112,7 @@ impl Sweep<'_> {
 
     /// The unfinished points by rounds, and the rounds by the workload that must be loaded for them, as positions among the cases.
     fn rounds(&self, repeats: bool) -> Vec<Vec<Vec<usize>>> {
-        let cases = &self.cases.cases;
+        let cases = &self.points.cases.cases;
         let is_one_round = |one: usize, other: usize| {
             let but_system = |case: &Case| -> Vec<(String, String)> {
                 let is_system = |name: &str| ["architecture", "protocol"].contains(&name);
@@ -197,7 +121,9 @@ impl Sweep<'_> {
             !repeats && but_system(&cases[one]) == but_system(&cases[other])
         };
         let mut workloads: Vec<Vec<Vec<usize>>> = Vec::new();
-        for (position, case) in cases.iter().enumerate().filter(|(_, case)| self.finished(case).is_none()) {
+        for (position, case) in
+            cases.iter().enumerate().filter(|(_, case)| self.points.finished(case).is_none())
+        {
             let of_workload = |rounds: &&mut Vec<Vec<usize>>| {
                 cases[rounds[0][0]].subject.parameters == case.subject.parameters
             };
@@ -217,15 +143,19 @@ impl Sweep<'_> {
         stores: &mut Stores<'_, E, W>,
         round: &[usize],
     ) -> Result<(), Failure> {
-        let cases: Vec<&Case> = round.iter().map(|&position| &self.cases.cases[position]).collect();
+        let cases: Vec<&Case> = round.iter().map(|&position| &self.points.cases.cases[position]).collect();
         for (ahead, case) in cases.iter().enumerate() {
             self.observer.tell(Event::PointBegins {
-                number: self.finished.len() + 1 + ahead,
-                of: self.cases.cases.len(),
+                number: self.points.finished.len() + 1 + ahead,
+                of: self.points.cases.cases.len(),
                 place: &self.label(case),
             });
         }
-        let mut measured: Vec<Measured> = cases.iter().map(|case| Measured::nothing_yet(case.pair)).collect();
+        let begun = |case: &&Case| Measured {
+            capacity_per_s: self.points.capacity(case),
+            ..Measured::nothing_yet(case.pair)
+        };
+        let mut measured: Vec<Measured> = cases.iter().map(begun).collect();
         let mut systems: Vec<&mut Measured> = measured.iter_mut().collect();
         stores.measure(&mut systems, &cases[0].subject.options, After::Audit, self.observer)?;
         cases.into_iter().zip(&measured).try_for_each(|(case, measured)| self.keep(case, measured))
@@ -242,27 +172,27 @@ impl Sweep<'_> {
             samples: Sample::all(&measured.repetitions, &case.subject.options),
         };
         self.journal.append(&point)?;
-        self.finished.push(point);
+        self.points.finished.push(point);
         self.write_report()
     }
 
     fn label(&self, case: &Case) -> String {
-        let axes = self.experiment.axes.iter().zip(&case.at);
+        let axes = self.points.experiment.axes.iter().zip(&case.at);
         let label: Vec<String> = axes.map(|(axis, value)| format!("{}={value}", axis.name)).collect();
         if label.is_empty() { case.pair.to_string() } else { label.join(",") }
     }
 
     fn write_circumstances(&self) -> Result<(), Failure> {
-        let Experiment { title, paper, claim, workload, x, axes, .. } = self.experiment;
-        let mut base = self.cases.common();
+        let Experiment { title, paper, claim, workload, x, axes, .. } = self.points.experiment;
+        let mut base = self.points.cases.common();
         base.remove("workload");
         if axes.iter().any(|axis| axis.name == "system") {
             base.retain(|name, _| !["architecture", "protocol"].contains(&name.as_str()));
         }
-        let followers = self.experiment.base.iter().filter(|setting| setting.follows);
-        let machine = self.place.written();
+        let followers = self.points.experiment.base.iter().filter(|setting| setting.follows);
+        let machine = self.points.place.written();
         let again = parameters::Again {
-            command: &self.surroundings.command,
+            command: &self.points.surroundings.command,
             title,
             paper: paper.as_deref(),
             claim: claim.as_deref(),
@@ -273,64 +203,19 @@ impl Sweep<'_> {
             followers: followers.map(|setting| (setting.name.as_str(), setting.value.as_str())).collect(),
             axes: axes.iter().map(|axis| (axis.name.as_str(), axis.toml())).collect(),
         };
-        self.folder.write("parameters.toml", &(again.toml() + &claims::toml(&self.experiment.claims)))?;
-        self.folder.write_json("environment.json", &self.surroundings.environment)
+        self.folder
+            .write("parameters.toml", &(again.toml() + &claims::toml(&self.points.experiment.claims)))?;
+        self.folder.write_json("environment.json", &self.points.surroundings.environment)
     }
 
     fn write_report(&self) -> Result<(), Failure> {
-        let cases = self.cases.cases.iter();
-        let html = report::of_sweep(&SweepReport {
-            experiment: self.experiment,
-            place: self.place,
-            common: &self.cases.common(),
-            surroundings: self.surroundings,
-            points: cases
-                .map(|case| (case.at.clone(), self.finished(case).map(|point| &point.summary)))
-                .collect(),
-            left_out: self.cases.left_out.clone(),
-            idle: &self.cases.idle,
-            claims: &self.told(),
-        });
-        self.folder.write("report.html", &html)
-    }
-
-    /// The claims, by what is known so far.
-    fn told(&self) -> Vec<Told> {
-        let others: Vec<Figure<'_>> = self.siblings.iter().map(Sibling::figure).collect();
-        let trust = match self.place.simulated {
-            true => Trust::Simulated(self.surroundings.validated.as_ref().map_err(String::as_str)),
-            false => Trust::Measured,
-        };
-        claims::tell(&siblings::figure(self.experiment, self.cases, &self.finished), &others, trust)
+        self.folder.write("report.html", &report::of_sweep(&self.points.reported(Vec::new())))
     }
 
     fn write_results(&self) -> Result<Conducted, Failure> {
-        let axes = &self.experiment.axes;
-        let points: Vec<(&Case, &Finished)> =
-            self.cases.cases.iter().filter_map(|case| Some((case, self.finished(case)?))).collect();
-        let conducted = Conducted {
-            schema: SCHEMA,
-            title: self.experiment.title.clone(),
-            paper: self.experiment.paper.clone(),
-            claim: self.experiment.claim.clone(),
-            claims: self.told(),
-            taken: taken(points.iter().map(|(_, point)| &point.summary), self.place),
-            axes: axes.iter().map(|axis| (axis.name.clone(), axis.values.clone())).collect(),
-            points: points
-                .iter()
-                .map(|(case, point)| PointResult {
-                    at: axes.iter().map(|axis| axis.name.clone()).zip(case.at.iter().cloned()).collect(),
-                    summary: point.summary.clone(),
-                })
-                .collect(),
-            left_out: self.cases.left_out.clone(),
-            warnings: warnings(
-                self.experiment,
-                &self.cases.idle,
-                points.iter().map(|(case, point)| (&case.at, &point.summary)),
-            ),
-        };
-        let labelled = points.iter().map(|(case, point)| {
+        let axes = &self.points.experiment.axes;
+        let conducted = self.points.conducted();
+        let labelled = self.points.of_cases().map(|(case, point)| {
             let mut labels = vec![
                 ("architecture", case.settings["architecture"].as_str()),
                 ("protocol", case.settings["protocol"].as_str()),
@@ -364,7 +249,7 @@ impl<E: Engine> WorkloadsVisitor for Rounds<'_, '_, E> {
         // What a machine that repeats finds does not depend on the order: what one store serves comes together, the systems of one
         // layout over all workloads for which tables are loaded alike.
         if E::REPEATS {
-            let cases = &self.sweep.cases.cases;
+            let cases = &self.sweep.points.cases.cases;
             let pair = |round: &[usize]| cases.iter().position(|case| case.pair == cases[round[0]].pair);
             let loaded = |of: usize| workloads.iter().position(|first| workloads[of].loads_as(first));
             rounds.sort_by_cached_key(|(of, round)| (loaded(*of).unwrap_or(*of), pair(round)));

@@ -59,12 +59,13 @@ pub mod claims;
 mod conduct;
 mod experiment;
 pub mod journal;
+mod points;
 mod ranges;
 mod siblings;
 
 pub use case::Case;
 pub use cases::Cases;
-#[cfg(test)]
 pub(crate) use cases::combinations;
-pub use conduct::{Conducted, PointResult, conduct, taken, warnings};
+pub use conduct::conduct;
 pub use experiment::{Axis, Cut, Experiment, Setting};
+pub use points::{Conducted, PointResult, Points, known, taken, warnings};

@@ -1,0 +1,291 @@
+//! `reproduce`: figures of the papers, on the machines of the papers, judged claim by claim.
+//!
+//! A figure is an experiment below `experiments/`, the folder being the paper's name; its machine is simulated from the
+//! file that describes the paper's. Points that are there already are not simulated again, so an interrupted line goes
+//! on when it is typed again. Figures are simulated side by side, and so are the seeds of their points, a host core each.
+//!
+//! What is there is laid down as a site ([`site`]); with `--html` nothing is simulated for it.
+
+mod figures;
+mod site;
+
+pub use figures::{elsewhere, name_of};
+
+use super::sweep::{Conduct, prepare};
+use crate::arguments::{json, out, progress, typed};
+use crate::engines::{self, Job, Machine};
+use crate::progress::Steps;
+use crate::side_by_side::side_by_side;
+use crate::{answer, output, surroundings, validated};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use contract::Engine;
+use figures::{Figure, figures, machine_of};
+use harness::folder::Folder;
+use harness::folder::parameters::Written;
+use harness::observer::Silent;
+use harness::results::Surroundings;
+use harness::sweep::claims::Sum;
+use harness::sweep::{Cases, Conducted, Experiment, Points as Finished, journal, known};
+use harness::{Event, Failure, Observer, Place};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What is simulated of a point, unless the line says otherwise. Where many cores want one line, those that wait for it make
+/// it slower, so that more come to wait, and it takes some milliseconds until that has settled.
+const TIMES: [(&str, &str); 2] = [("warmup", "2ms"), ("duration", "2ms")];
+
+/// Options of the line that take the place of the figures'.
+const OPTIONS: [&str; 4] = ["repeat", "warmup", "duration", "workers"];
+
+const RESULTS: &str = "results/reproduce";
+
+/// What can be typed.
+pub fn arguments() -> Command {
+    let named = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).help(help)
+    };
+    Command::new("reproduce")
+        .about("Simulate a figure of a paper on the paper's machine, and judge its claims")
+        .after_help(
+            "Exits with 0 if the figures were drawn, whatever became of their claims. What is simulated is judged with the \
+             error of the model, of machines/validated.json.\n\nA figure takes minutes of processor time: with --repeat 3 --warmup 500us \
+             --duration 1ms thousand-cores/fig-6 took 102 s and thousand-cores/fig-7b 521 s; those of orthrus take some \
+             minutes each, too. Points are simulated side by side, a host core each, and a line that was interrupted goes on when it \
+             is typed again.",
+        )
+        .arg(
+            Arg::new("figure")
+                .value_name("FIGURE")
+                .help("Such as trireme/fig-2a, or a paper's name for all of its figures"),
+        )
+        .arg(
+            Arg::new("all")
+                .long("all")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("figure")
+                .help("Every figure of every paper"),
+        )
+        .arg(Arg::new("html").long("html").action(ArgAction::SetTrue).help(
+            "Lay down the site of what was simulated already, with the times and repetitions that it was simulated with, and simulate nothing",
+        ))
+        .arg(named(
+            "on",
+            "MACHINE",
+            "The file of a simulated machine, or 'hardware' [default: the paper's machine]",
+        ))
+        .arg(named(
+            "repeat",
+            "N",
+            "Seeds of each point; the median is reported. With 1 no claim can be told, for one seed has no spread: claims want 3 \
+             [default: 3]",
+        ))
+        .arg(named("warmup", "TIME", "Simulated before each counted interval [default: 2ms]"))
+        .arg(named("duration", "TIME", "Simulated and counted, of each seed [default: 2ms]"))
+        .arg(named("workers", "N", "Of all points, in place of the figure's; not of a figure that sweeps them [default: the figure's]"))
+        .arg(out("Folder of the results [default: results/reproduce]").global(false))
+        .arg(progress())
+        .arg(json())
+}
+
+/// Reproduces.
+pub fn reproduce(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
+    let on = typed(matches, "on").map(|on| Machine::named(Some(on))).transpose()?;
+    let (asked, folder) = (figures(matches)?, PathBuf::from(typed(matches, "out").unwrap_or(RESULTS)));
+    let is_only_shown = matches.get_flag("html");
+    let prepare = |figure: &Figure| match is_only_shown {
+        true => Prepared::as_laid_down(figure, on, &folder),
+        false => {
+            let machine = on.map_or_else(|| machine_of(figure), Ok)?;
+            Prepared::of(figure, machine, &options(matches, machine), &folder)
+        }
+    };
+    let prepared = asked.iter().map(prepare).collect::<Result<Vec<_>, Failure>>()?;
+    let surroundings = surroundings::of_line(line);
+    let surroundings = validated::beside(surroundings, prepared.iter().map(|one| one.machine));
+    let conducted = if is_only_shown {
+        told(&prepared, &surroundings, &folder)?
+    } else {
+        let conducted = simulate_all(&prepared, &surroundings, matches)?;
+        told_again(&prepared, conducted, &surroundings)?
+    };
+    site::lay_down(&prepared, &surroundings, &folder)?;
+
+    let sum = Sum::of(conducted.iter().flat_map(|figure| &figure.claims));
+    if matches.get_flag("json") {
+        output::print_json(&Reproduction { schema: SCHEMA, sum, figures: &conducted })?;
+    } else {
+        for (one, conducted) in prepared.iter().zip(&conducted) {
+            output::print(&answer::of_figure(&one.figure.name, &one.place, conducted, &one.folder))?;
+        }
+        output::print(&answer::of_sum(&sum))?;
+        output::print(&format!("site: {}\n", folder.join("index.html").display()))?;
+    }
+    let checks = conducted.iter().flat_map(|figure| &figure.points).flat_map(|point| &point.summary.checks);
+    Ok(super::verdict(checks.into_iter().all(|check| check.passed)))
+}
+
+/// Name and version of [`Reproduction`]'s fields.
+const SCHEMA: &str = "trireme.reproduction/1";
+
+/// What `reproduce --json` prints.
+#[derive(Serialize)]
+struct Reproduction<'a> {
+    schema: &'static str,
+    /// The claims of all figures by standing and verdict.
+    sum: Sum,
+    figures: &'a [Conducted],
+}
+
+/// What was typed, and how long a simulation takes if nothing was.
+fn options(matches: &ArgMatches, machine: Machine) -> Vec<(&'static str, &str)> {
+    let simulated = matches!(machine, Machine::Simulated(_));
+    let default = |name| TIMES.iter().find(|(other, _)| simulated && *other == name).map(|(_, time)| *time);
+    let value = |name| Some((name, typed(matches, name).or_else(|| default(name))?));
+    OPTIONS.into_iter().filter_map(value).collect()
+}
+
+/// A figure, ready to be simulated.
+struct Prepared {
+    figure: Figure,
+    machine: Machine,
+    place: Place,
+    experiment: Experiment,
+    cases: Cases,
+    folder: PathBuf,
+}
+
+impl Prepared {
+    /// To be simulated on `machine`, below `folder`.
+    fn of(
+        figure: &Figure,
+        machine: Machine,
+        options: &[(&str, &str)],
+        folder: &Path,
+    ) -> Result<Prepared, Failure> {
+        let (experiment, cases) = prepare(&figure.file, machine, options)?;
+        let (place, folder) = (machine.place(), folder.join(&figure.name));
+        Ok(Prepared { figure: figure.clone(), machine, place, experiment, cases, folder })
+    }
+
+    /// As it was simulated into `folder`: on that machine, unless `on` says another one, and with those options. As it would be if nothing is there.
+    fn as_laid_down(figure: &Figure, on: Option<Machine>, folder: &Path) -> Result<Prepared, Failure> {
+        let Some(written) = Written::of(&folder.join(&figure.name)) else {
+            let machine = on.map_or_else(|| machine_of(figure), Ok)?;
+            return Prepared::of(figure, machine, &[], folder);
+        };
+        let machine = on.map_or_else(|| Machine::named(written.machine.as_deref()), Ok)?;
+        let value = |name| Some((name, written.base.get(name)?.as_str()));
+        let options: Vec<(&str, &str)> = OPTIONS.into_iter().filter_map(value).collect();
+        Prepared::of(figure, machine, &options, folder)
+    }
+
+    /// What is there of it.
+    fn points<'a>(&'a self, surroundings: &'a Surroundings) -> Result<Finished<'a>, Failure> {
+        self.machine.run(Known { figure: self, surroundings })
+    }
+}
+
+/// What is there of a figure.
+struct Known<'a> {
+    figure: &'a Prepared,
+    surroundings: &'a Surroundings,
+}
+
+impl<'a> Job for Known<'a> {
+    type Output = Result<Finished<'a>, Failure>;
+
+    fn on<E: Engine>(self) -> Self::Output {
+        let Prepared { experiment, cases, folder, place, .. } = self.figure;
+        known::<E>(experiment, cases, folder, self.surroundings, place)
+    }
+}
+
+/// What was simulated already.
+fn told(figures: &[Prepared], surroundings: &Surroundings, folder: &Path) -> Result<Vec<Conducted>, Failure> {
+    let points = figures.iter().map(|figure| figure.points(surroundings)).collect::<Result<Vec<_>, _>>()?;
+    if points.iter().all(Finished::is_empty) {
+        return Err(Failure::Input {
+            place: folder.display().to_string(),
+            what: "no point of these figures is there; allowed with --html: the folder of an earlier 'trireme reproduce'"
+                .to_owned(),
+        });
+    }
+    Ok(points.iter().map(Finished::conducted).collect())
+}
+
+/// Simulates the figures, as many at a time as there are cores; on the hardware one after the other.
+fn simulate_all(
+    figures: &[Prepared],
+    surroundings: &Surroundings,
+    matches: &ArgMatches,
+) -> Result<Vec<Conducted>, Failure> {
+    let points = figures.iter().map(|one| one.cases.cases.len()).sum();
+    let alone = figures.iter().any(|figure| matches!(figure.machine, Machine::Hardware));
+    let threads = if alone { 1 } else { engines::cores() };
+    let steps = Steps::of(points, "points", matches);
+    let simulate = |figure: &Prepared| {
+        let points = Points { figure: &figure.figure.name, steps: &steps, begun: AtomicUsize::new(0) };
+        simulate(figure, surroundings, &points)
+    };
+    side_by_side(figures.len(), threads, |number| simulate(&figures[number])).into_iter().collect()
+}
+
+/// Figures that are compared with others are told once more, when the others are there: nothing is simulated again.
+fn told_again(
+    figures: &[Prepared],
+    conducted: Vec<Conducted>,
+    surroundings: &Surroundings,
+) -> Result<Vec<Conducted>, Failure> {
+    let again = |(figure, conducted): (&Prepared, Conducted)| match figure
+        .experiment
+        .claims
+        .iter()
+        .any(|claim| claim.needs().is_some())
+    {
+        true => simulate(figure, surroundings, &Silent),
+        false => Ok(conducted),
+    };
+    figures.iter().zip(conducted).map(again).collect()
+}
+
+fn simulate(
+    figure: &Prepared,
+    surroundings: &Surroundings,
+    observer: &dyn Observer,
+) -> Result<Conducted, Failure> {
+    let folder = Folder::create_to_go_on(&figure.folder, journal::FILE_NAME)?;
+    figure.machine.run(Conduct {
+        experiment: &figure.experiment,
+        cases: &figure.cases,
+        folder: &folder,
+        surroundings,
+        place: &figure.place,
+        observer,
+    })
+}
+
+/// Tells of a figure's points.
+struct Points<'a> {
+    figure: &'a str,
+    steps: &'a Steps,
+    /// Those that have begun and not ended.
+    begun: AtomicUsize,
+}
+
+impl Observer for Points<'_> {
+    fn tell(&self, event: Event<'_>) {
+        let Points { figure, steps, begun } = self;
+        match event {
+            Event::PointBegins { number, of, place } => {
+                // Relaxed: a counter; a figure's events come one after the other.
+                begun.fetch_add(1, Ordering::Relaxed);
+                steps.begin(&format!("{figure}, point {number} of {of}: {place}"));
+            }
+            Event::MeasureEnds => steps.end(begun.swap(0, Ordering::Relaxed), figure),
+            Event::Note(text) => steps.note(&format!("{figure}: {text}")),
+            _ => {}
+        }
+    }
+}

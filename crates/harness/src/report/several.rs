@@ -1,0 +1,209 @@
+//! The page of `report`: several folders of results beside each other, each with its figure, and the way to its own report.
+
+use super::page::{Block, Cell, Page, Way};
+use super::sweep::SweepReport;
+use super::{figures, footer, gallery, render, tables};
+use crate::folder::laid_down::{Judged, LaidDown, Placed};
+use crate::results::Surroundings;
+use crate::subject::{Place, shown};
+use crate::summary::Summary;
+use crate::sweep::{Experiment, combinations};
+use crate::text::numbers::counted;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is more than this is in the table only.
+const MOST_BARS: usize = 24;
+
+/// The page. `results`: each with its name, and where its own report is, seen from this page.
+pub fn of_folders(results: &[(Way, LaidDown)], surroundings: &Surroundings) -> String {
+    let simulated = results.iter().all(|(_, of)| of.is_simulated());
+    let systems: usize = results.iter().map(|(_, of)| of.systems.len()).sum();
+    let warnings = results
+        .iter()
+        .flat_map(|(way, of)| of.warnings.iter().map(move |text| format!("{}: {text}", way.name)))
+        .collect();
+    render(&Page {
+        trail: Vec::new(),
+        title: match results {
+            [(way, _)] => format!("Results of {}", way.name),
+            _ => "Results beside each other".to_owned(),
+        },
+        command: surroundings.command.clone(),
+        lead: format!("{} in {}.", counted(systems, "measurement"), counted(results.len(), "folder")),
+        finding: Vec::new(),
+        claim: None,
+        simulated,
+        warnings,
+        blocks: beside_each_other(results)
+            .into_iter()
+            .chain(differences(results))
+            .chain(results.iter().flat_map(of_folder))
+            .collect(),
+        footer: footer(surroundings, simulated),
+    })
+}
+
+/// A system of a folder: the folder's name, its position, and what was measured.
+type Named<'a> = (&'a str, usize, &'a Summary);
+
+/// What `run` and `compare` have measured over the same workload in several folders.
+fn beside_each_other(results: &[(Way, LaidDown)]) -> Vec<Block> {
+    let systems = |(number, (way, of)): (usize, &'_ (Way, LaidDown))| {
+        let alone = of.systems.iter().filter(|placed| placed.at.is_empty());
+        alone.map(|placed| (number, way.name.clone(), placed.summary.clone())).collect::<Vec<_>>()
+    };
+    let all: Vec<(usize, String, Summary)> = results.iter().enumerate().flat_map(systems).collect();
+    let workloads: BTreeSet<&str> = all.iter().map(|(.., summary)| summary.workload.as_str()).collect();
+    let of_workload = |workload: &str| {
+        let here = all.iter().filter(|(.., summary)| summary.workload == workload);
+        let mut here: Vec<Named<'_>> =
+            here.map(|(number, folder, summary)| (folder.as_str(), *number, summary)).collect();
+        here.sort_by(|(.., one), (.., other)| other.throughput_per_s.total_cmp(&one.throughput_per_s));
+        let folders: BTreeSet<usize> = here.iter().map(|(_, number, _)| *number).collect();
+        if folders.len() < 2 { Vec::new() } else { ranking(workload, &here) }
+    };
+    workloads.into_iter().flat_map(of_workload).collect()
+}
+
+fn ranking(workload: &str, systems: &[Named<'_>]) -> Vec<Block> {
+    let bars = systems.iter().take(MOST_BARS);
+    let bars: Vec<(String, usize, &Summary)> = bars
+        .map(|(folder, number, summary)| (format!("{folder}: {}", summary.system()), *number, *summary))
+        .collect();
+    let row = |(folder, _, summary): &Named<'_>| {
+        let workers = Cell::number(summary.workers.to_string());
+        let system = [Cell::words(*folder), Cell::words(summary.system()), workers];
+        system.into_iter().chain(tables::numbers(summary)).collect()
+    };
+    let head = [Cell::words("results"), Cell::words("system"), Cell::number("workers")];
+    let table = Block::Table {
+        title: format!("Ranking over {workload}"),
+        note: format!(
+            "{} What was not taken by turns in one run may differ by what else the machine did.",
+            tables::SPREAD
+        ),
+        head: head.into_iter().chain(tables::NUMBERS.map(Cell::number)).collect(),
+        rows: systems.iter().map(row).collect(),
+    };
+    vec![figures::throughputs(format!("All over {workload}"), &bars), table]
+}
+
+/// Machines and parameters, as far as the folders do not agree.
+fn differences(results: &[(Way, LaidDown)]) -> Option<Block> {
+    let settings = |(_, of): &(Way, LaidDown)| -> BTreeMap<String, String> {
+        let both = of.recorded.machine.iter().chain(&of.recorded.parameters);
+        both.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    let all: Vec<BTreeMap<String, String>> = results.iter().map(settings).collect();
+    let names: BTreeSet<&String> = all.iter().flat_map(BTreeMap::keys).collect();
+    let differs = |name: &&String| all.iter().any(|of| of.get(*name) != all[0].get(*name));
+    let value =
+        |of: &BTreeMap<String, String>, name: &str| of.get(name).map_or("–", String::as_str).to_owned();
+    let row = |name: &String| {
+        let values = all.iter().map(|of| Cell::words(value(of, name)));
+        std::iter::once(Cell::words(name)).chain(values).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<Cell>> = names.into_iter().filter(differs).map(row).collect();
+    let heads = results.iter().map(|(way, _)| Cell::words(&way.name));
+    (!rows.is_empty()).then(|| Block::Table {
+        title: "What differs in how they were measured".to_owned(),
+        note: "What is not here is the same. A dash: the folder does not say.".to_owned(),
+        head: std::iter::once(Cell::words("setting")).chain(heads).collect(),
+        rows,
+    })
+}
+
+fn of_folder((way, of): &(Way, LaidDown)) -> Vec<Block> {
+    let Surroundings { command, began, environment, .. } = &of.surroundings;
+    let commit = environment["trireme_commit"].as_str();
+    let commit = commit.map_or(String::new(), |commit| format!(", commit {commit}"));
+    let machines = of.systems.iter().map(|placed| shown(&placed.summary.machine, placed.summary.simulated));
+    let machines: Vec<String> = machines.collect::<BTreeSet<_>>().into_iter().collect();
+    let heading = Block::Heading {
+        title: way.name.clone(),
+        href: way.href.clone(),
+        text: vec![command.clone(), format!("On {}, {began}{commit}. {}", machines.join(", "), checked(of))],
+    };
+    let drawn = match &of.experiment {
+        Some(experiment) => figures_of_sweep(of, experiment, machines.join(", ")),
+        None => vec![figures_of_systems(of)],
+    };
+    std::iter::once(heading).chain(drawn).chain([numbers(of)]).chain(claims(&of.claims)).collect()
+}
+
+fn figures_of_systems(of: &LaidDown) -> Block {
+    let systems = of.systems.iter().enumerate().take(MOST_BARS);
+    let bars: Vec<(String, usize, &Summary)> =
+        systems.map(|(rank, placed)| (placed.summary.system(), rank, &placed.summary)).collect();
+    figures::throughputs("Throughput".to_owned(), &bars)
+}
+
+fn figures_of_sweep(of: &LaidDown, experiment: &Experiment, machine: String) -> Vec<Block> {
+    let at = |place: &[String]| {
+        let is_here = |placed: &&Placed| {
+            let mut values = experiment.axes.iter().zip(place);
+            values.all(|(axis, value)| placed.at.get(&axis.name) == Some(value))
+        };
+        of.systems.iter().find(is_here).map(|placed| &placed.summary)
+    };
+    let place = match of.is_simulated() {
+        true => Place::simulated(machine, 1, String::new()),
+        false => Place { machine, ..Place::hardware(1) },
+    };
+    let points = combinations(experiment).into_iter().map(|place| {
+        let summary = at(&place);
+        (place, summary)
+    });
+    let report = SweepReport {
+        experiment,
+        place: &place,
+        common: BTreeMap::new(),
+        surroundings: &of.surroundings,
+        points: points.collect(),
+        left_out: Vec::new(),
+        idle: &[],
+        claims: Vec::new(),
+        trail: Vec::new(),
+    };
+    gallery::figures(&report, None)
+}
+
+/// What came of the checks, in a sentence.
+fn checked(of: &LaidDown) -> String {
+    let checks = || of.systems.iter().flat_map(|placed| &placed.summary.checks);
+    let failed = checks().filter(|check| !check.passed);
+    let failed: Vec<String> = failed.map(|check| format!("{}: {}", check.name, check.detail)).collect();
+    match failed.is_empty() {
+        true => format!("{} passed.", counted(checks().count(), "check")),
+        false => format!("FAILED: {}.", failed.join("; ")),
+    }
+}
+
+fn numbers(of: &LaidDown) -> Block {
+    let axes = of.experiment.iter().flat_map(|experiment| &experiment.axes);
+    let axes: Vec<&str> = axes.map(|axis| axis.name.as_str()).collect();
+    let row = |placed: &Placed| {
+        let labels: Vec<String> = match axes.is_empty() {
+            true => vec![placed.summary.system()],
+            false => axes.iter().map(|axis| placed.at.get(*axis).cloned().unwrap_or_default()).collect(),
+        };
+        labels.into_iter().map(Cell::words).chain(tables::numbers(&placed.summary)).collect()
+    };
+    let heads = if axes.is_empty() { vec!["system"] } else { axes.clone() };
+    Block::Table {
+        title: "Numbers".to_owned(),
+        note: tables::SPREAD.to_owned(),
+        head: heads.into_iter().map(Cell::words).chain(tables::NUMBERS.map(Cell::number)).collect(),
+        rows: of.systems.iter().map(row).collect(),
+    }
+}
+
+fn claims(claims: &[Judged]) -> Option<Block> {
+    let row = |claim: &Judged| vec![Cell::prose(&claim.that), Cell::verdict(claim.verdict.replace('-', " "))];
+    (!claims.is_empty()).then(|| Block::Table {
+        title: "Claims".to_owned(),
+        note: "As they were judged then.".to_owned(),
+        head: ["claim", "verdict"].map(Cell::words).into(),
+        rows: claims.iter().map(row).collect(),
+    })
+}
