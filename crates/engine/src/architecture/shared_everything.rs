@@ -149,7 +149,8 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
 
     #[inline(always)]
     fn fetch(&mut self) {
-        self.suspend(Suspension::Fetch);
+        let fiber = self.fiber.as_mut().expect("who lets others run is in a fiber");
+        fiber.current.suspend_in_line(Suspension::Fetch);
     }
 
     fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Waited {

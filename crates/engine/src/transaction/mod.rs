@@ -670,8 +670,10 @@ impl<'e, A: Architecture> Txn<'e, A> {
                 (found.record, GapId::Leaf(found.leaf))
             }
             Index::Hashed(index) => {
-                let met = self.take_record(place).or_else(|| self.nearby.take_met(place));
-                let found = met.or_else(|| index.find(place.hash, place.key));
+                let found = match self.take_record(place) {
+                    Some(record) => Some(record),
+                    None => self.nearby.take_met(place).or_else(|| index.find(place.hash, place.key)),
+                };
                 (found, GapId::Bucket(place.hash))
             }
             Index::Ordered(_) => self.look_up(place),

@@ -308,6 +308,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         see: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<usize, Abort> {
         let mut shown = 0;
+        self.fetch_leaf(scan, cursor);
         loop {
             self.fill(scan, cursor, scan.limit - shown)?;
             if !cursor.has_head() {
