@@ -59,8 +59,7 @@ fn however_many_are_in_flight_as_many_arrive_and_each_has_a_latency() {
 }
 
 fn as_many_arrive_and_each_has_a_latency(pair: PairName, in_flight: InFlight) {
-    let options =
-        EngineOptions { sample_one_in: 0, in_flight, ..options(20_000, ArrivalsName::Constant) };
+    let options = EngineOptions { sample_one_in: 0, in_flight, ..options(20_000, ArrivalsName::Constant) };
     let measurement = measured(pair, &options, vec![always(), always()], Duration::from_millis(50));
     let all = arrived(&measurement);
     assert!(all.arrived.abs_diff(1_000) <= 2, "{pair}: {} arrived", all.arrived);

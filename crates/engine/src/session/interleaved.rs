@@ -167,20 +167,25 @@ fn live<'e, P: Protocol, F: Concurrent, C: Client>(
         }
         // SAFETY: as above.
         let Home { statistics, admission, busy, .. } = unsafe { &mut *home };
-        let (mut drawn, interval) = (statistics.take(), statistics.interval());
+        let (mut drawn, interval) = (Some(statistics.take()), statistics.interval());
+        let its = drawn.as_mut().expect("it is drawn");
+        let due = its.due;
         // Those that were admitted before have to come to their ends.
         let is_alone = admission.admitted() == 1 && *busy == 1;
         let ready = statistics.last();
         slot.txn.architecture.let_others_run_meanwhile(!is_alone);
-        let planned = catch_unwind(AssertUnwindSafe(|| slot.plan(&mut drawn)));
+        let planned = match slot.plans() {
+            true => catch_unwind(AssertUnwindSafe(|| slot.plan(its))),
+            false => Ok(()),
+        };
         // Alone, and planned in no time, it begins when the last one has ended.
         let began = if is_alone && !slot.plans() { ready } else { clock::now() };
         // SAFETY: as above.
-        let begun = unsafe { &mut *home }.statistics.begin(free_since, drawn.due, began);
+        let begun = unsafe { &mut *home }.statistics.begin(free_since, due, began);
         let executed = planned.and_then(|()| {
             catch_unwind(AssertUnwindSafe(|| {
-                slot.fetch_planned(&drawn);
-                slot.execute(&mut drawn, interval)
+                slot.fetch_planned(its);
+                slot.execute(its, interval)
             }))
         });
         if executed.is_err() {
@@ -191,7 +196,9 @@ fn live<'e, P: Protocol, F: Concurrent, C: Client>(
         match executed {
             Ok(Ok(Some(ended))) => {
                 at_home.admission.has_ended();
+                // Procedures are large: it is moved to its client, and not to here first.
                 let entered = catch_unwind(AssertUnwindSafe(|| {
+                    let drawn = drawn.take().expect("it is drawn");
                     slot.enter(&mut at_home.statistics, drawn, ended, begun)
                 }));
                 if let Err(panic) = entered {
