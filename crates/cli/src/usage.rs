@@ -137,7 +137,8 @@ fn below(commands: &[String]) -> (&'static str, String) {
         command = command.find_subcommand(name).expect("found before").clone();
     }
     let names: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
-    (if commands.is_empty() { "command" } else { "workload" }, names.join(", "))
+    let has_workloads = command.get_subcommand_value_name() == Some("WORKLOAD");
+    (if has_workloads { "workload" } else { "command" }, names.join(", "))
 }
 
 #[cfg(test)]

@@ -256,6 +256,24 @@ fn the_reports_open_in_a_browser() {
             assert!(headings.contains(heading), "{heading}: {headings}");
         }
     }
+
+    // All three on one page, with the ways to their own.
+    let both = ["report", "compare", "run", "sweep", "--out", "together/page.html"];
+    let ran = run(&folder, &both);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(0), "report: together/page.html\n"), "{}", ran.err);
+    let page = folder.join("together/page.html");
+    for width in WIDTHS {
+        let headings = probe(&chromium, &page, width)["headings"].to_string();
+        for heading in ["All over ycsb", "What differs in how they were measured", "Numbers", "Throughput"] {
+            assert!(headings.contains(heading), "{heading}: {headings}");
+        }
+    }
+    let reports = ["compare", "run", "sweep"].map(|name| folder.join(name).join("report.html"));
+    let whole = |page: &PathBuf| page.canonicalize().expect("a page");
+    assert_eq!(
+        links(&page).iter().map(whole).collect::<Vec<_>>(),
+        reports.iter().map(whole).collect::<Vec<_>>()
+    );
 }
 
 /// The pages that a page leads to.

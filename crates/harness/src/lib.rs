@@ -14,6 +14,7 @@
 //! | how do many points become one experiment? | [`sweep`] |
 //! | is a run serializable? | [`check`] |
 //! | what lies in a result folder? | [`results`], [`folder`]: one file per form |
+//! | how is it read again? | [`laid_down`] |
 //! | how does who was interrupted go on? | [`journal`] |
 //! | what does a reader see? | [`report`], [`svg`], [`text`] |
 //! | what went wrong? | [`failure`] |
@@ -26,6 +27,7 @@ pub mod diff;
 pub mod failure;
 pub mod folder;
 pub mod journal;
+pub mod laid_down;
 pub mod measure;
 pub mod observer;
 pub mod options;

@@ -13,7 +13,7 @@ use cluster::fabric::Wire;
 use engine::{Channel, Link};
 use rsmpi::ffi;
 use std::io;
-use std::mem::MaybeUninit;
+use std::mem::{self, MaybeUninit};
 use std::os::raw::c_int;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -41,7 +41,7 @@ unsafe impl Sync for Address {}
 
 impl Address {
     /// Of a worker's counterpart.
-    pub fn new(comm: ffi::MPI_Comm, node: usize, rank: usize) -> Address {
+    pub(crate) fn new(comm: ffi::MPI_Comm, node: usize, rank: usize) -> Address {
         let small = |number: usize| c_int::try_from(number).expect("few nodes, and few workers");
         Address { comm, node: small(node), tag: small(rank) }
     }
@@ -160,7 +160,7 @@ impl Rings {
 impl Drop for Rings {
     fn drop(&mut self) {
         for buffer in self.receives.iter_mut().filter(|buffer| !buffer.is_free()) {
-            // SAFETY: the request was begun by `receive` and is not done. Cancelled, or matched before that, it is done without anybody else; then MPI has the buffer no more.
+            // SAFETY: the request was begun by `receive` and is not done. Cancelled, or matched before that, it is done without anybody else (MPI-4.1, 3.8.4: the wait of a cancelled request is local), a piece being short enough to come with its head; then MPI has the buffer no more.
             unsafe {
                 ffi::MPI_Cancel(&mut buffer.request);
                 ffi::MPI_Wait(&mut buffer.request, ffi::RSMPI_STATUS_IGNORE);
@@ -169,7 +169,7 @@ impl Drop for Rings {
         for buffer in &mut self.sends {
             if !buffer.is_free() && !matches!(buffer.is_done(), Ok(Some(_))) {
                 // Nobody is waited for, and MPI may read it yet.
-                std::mem::forget(std::mem::replace(&mut buffer.bytes, Box::new([0; PIECE_BYTES])));
+                mem::forget(mem::replace(&mut buffer.bytes, Box::new([0; PIECE_BYTES])));
             }
         }
     }
@@ -197,7 +197,7 @@ pub struct MpiChannel {
 
 impl Kept {
     /// Between two workers.
-    pub fn new(mpi: &'static Mpi, other: Address) -> io::Result<Kept> {
+    pub(crate) fn new(mpi: &'static Mpi, other: Address) -> io::Result<Kept> {
         let rings = Mutex::new(Some(Rings::new(other)?));
         Ok(Kept(Arc::new(Common { mpi, other, rings, is_shut: AtomicBool::new(false) })))
     }
@@ -280,6 +280,12 @@ impl Channel for MpiChannel {
 
 impl Drop for MpiChannel {
     fn drop(&mut self) {
-        *self.common.rings.lock().unwrap_or_else(PoisonError::into_inner) = self.rings.take();
+        let rings = self.rings.take();
+        let is_left = self.common.mpi.unless_left(|| ()).is_none();
+        // Once MPI is left nobody may ask it for anything, and what it has of these is gone with it.
+        match is_left {
+            true => mem::forget(rings),
+            false => *self.common.rings.lock().unwrap_or_else(PoisonError::into_inner) = rings,
+        }
     }
 }

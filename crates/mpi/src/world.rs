@@ -2,16 +2,17 @@
 
 use crate::channel::{Address, Kept};
 use cluster::fabric::{Fabric, Wire};
-use rsmpi::collective::CommunicatorCollectives;
-use rsmpi::datatype::PartitionMut;
 use rsmpi::environment::{Threading, Universe, initialize_with_threading};
 use rsmpi::ffi;
 use rsmpi::raw::AsRaw;
 use rsmpi::topology::{Communicator, SimpleCommunicator};
 
 use std::io;
+use std::mem;
 use std::os::raw::c_int;
+use std::ptr;
 use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ThreadId};
 
 /// MPI, once it is entered.
 pub struct Mpi {
@@ -32,6 +33,8 @@ unsafe impl Sync for Mpi {}
 
 struct Entered {
     universe: Universe,
+    /// Who has entered it, and only may leave it.
+    thread: ThreadId,
     kept: Vec<Kept>,
 }
 
@@ -39,6 +42,12 @@ struct Entered {
 #[inline]
 pub fn checked(code: c_int) -> io::Result<()> {
     if code == 0 { Ok(()) } else { Err(error(code)) }
+}
+
+/// MPI's name for a byte.
+fn byte_of_mpi() -> ffi::MPI_Datatype {
+    // SAFETY: a constant of the library, which is never written.
+    unsafe { ffi::RSMPI_UINT8_T }
 }
 
 #[cold]
@@ -70,7 +79,8 @@ impl Mpi {
                 .map_err(|error| error.to_string())?;
         }
         let (number, nodes) = (world.rank() as usize, world.size() as usize);
-        let entered = Mutex::new(Some(Entered { universe, kept: Vec::new() }));
+        let entered =
+            Mutex::new(Some(Entered { universe, thread: thread::current().id(), kept: Vec::new() }));
         Ok(Box::leak(Box::new(Mpi { number, nodes, agreeing, talking, entered })))
     }
 
@@ -93,12 +103,15 @@ impl Mpi {
         self.entered().as_ref().map(|_| f())
     }
 
-    /// Leaves MPI, together with all other processes: no run goes on.
+    /// Leaves MPI, together with all other processes: no run goes on. By the thread that has entered it: of another one MPI goes on until the process ends.
     pub fn leave(&self) {
         let mut entered = self.entered();
-        if let Some(Entered { universe, kept }) = entered.take() {
+        if let Some(Entered { universe, thread, kept }) = entered.take() {
             kept.iter().for_each(Kept::close);
-            drop(universe);
+            match thread == thread::current().id() {
+                true => drop(universe),
+                false => mem::forget(universe),
+            }
         }
     }
 
@@ -117,20 +130,29 @@ impl Fabric for Mpi {
     }
 
     fn exchange(&self, own: &[u8]) -> io::Result<Vec<Vec<u8>>> {
+        self.unless_left(|| ()).ok_or(io::ErrorKind::NotConnected)?;
+        let comm = self.agreeing.as_raw();
         let length = c_int::try_from(own.len()).map_err(io::Error::other)?;
         let mut lengths: Vec<c_int> = vec![0; self.nodes];
-        self.agreeing.all_gather_into(&length, &mut lengths[..]);
-        let starts: Vec<c_int> = lengths
-            .iter()
-            .scan(0, |end, length| {
-                let start = *end;
-                *end += length;
-                Some(start)
-            })
-            .collect();
-        let mut all = vec![0u8; lengths.iter().map(|length| *length as usize).sum()];
-        self.agreeing
-            .all_gather_varcount_into(own, &mut PartitionMut::new(&mut all[..], &lengths[..], &starts[..]));
+        let (from, into) = (ptr::from_ref(&length).cast(), lengths.as_mut_ptr().cast());
+        // SAFETY: a number goes out, and one of each process comes into a list of as many; both live until the call returns. The datatype is a constant of the library.
+        checked(unsafe {
+            ffi::MPI_Allgather(from, 1, ffi::RSMPI_INT32_T, into, 1, ffi::RSMPI_INT32_T, comm)
+        })?;
+        let mut starts: Vec<c_int> = Vec::with_capacity(self.nodes);
+        let mut end: c_int = 0;
+        for length in &lengths {
+            starts.push(end);
+            end = end
+                .checked_add(*length)
+                .ok_or_else(|| io::Error::other("the messages are 2 GiB and more"))?;
+        }
+        let mut all = vec![0u8; end as usize];
+        let (from, into, byte) = (own.as_ptr().cast(), all.as_mut_ptr().cast(), byte_of_mpi());
+        // SAFETY: `length` bytes go out; of each process as many as it has said come to where the ones before it end, and all together have room. Everything lives until the call returns.
+        checked(unsafe {
+            ffi::MPI_Allgatherv(from, length, byte, into, lengths.as_ptr(), starts.as_ptr(), byte, comm)
+        })?;
         let said = starts.iter().zip(&lengths);
         Ok(said.map(|(start, length)| all[*start as usize..][..*length as usize].to_vec()).collect())
     }

@@ -10,8 +10,9 @@ use crate::load_advice::{self, Load};
 use crate::output;
 use crate::worker_facts::{self, WorkerFacts};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use harness::Failure;
+use harness::failure::words;
 use harness::text::numbers::{bytes, counted, thousands};
+use harness::{BadValue, Failure};
 use machine::hardware::environment::Environment;
 use machine::hardware::facts::{Bench, Distance, MachineFacts};
 use machine::hardware::rounds::{Fact, factor};
@@ -103,6 +104,11 @@ fn measure(quick: bool) -> Findings {
 
 /// Writes this machine down.
 fn write_down(file: &Path, environment: &Environment, as_json: bool) -> Result<ExitCode, Failure> {
+    // It takes minutes: whether there is a place for it is found out first.
+    let place = std::fs::OpenOptions::new().append(true).create(true).open(file);
+    place.map_err(|error| {
+        BadValue::new("calibrate", file.display(), format!("a file that can be written ({})", words(&error)))
+    })?;
     let calibrated = calibrate(environment)?;
     std::fs::write(file, &calibrated.text).map_err(Failure::write(file))?;
     let ((measured, simulated), trips) = (calibrated.one_worker_per_s, calibrated.round_trip_ns);

@@ -5,7 +5,7 @@ use crate::{output, surroundings};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use harness::diff::baselines;
 use harness::folder::Folder;
-use harness::folder::laid_down::LaidDown;
+use harness::laid_down::LaidDown;
 use harness::report::{of_folders, page::Way};
 use harness::{BadValue, Failure};
 use std::collections::BTreeSet;

@@ -12,11 +12,10 @@
 //! | `export.csv`, `.json`, `.md`, `latency.hlog` | the same for other programs, if `--export` asks for it ([`export`]) |
 //! | `report.html` | all of it, for reading; needs no network |
 //!
-//! [`laid_down`] reads it again. A file is written beside its name, synced, and moved there: a reader sees the old one or the new one, whole. Only
+//! A file is written beside its name, synced, and moved there: a reader sees the old one or the new one, whole. Only
 //! `points.jsonl` grows line by line.
 
 pub mod export;
-pub mod laid_down;
 pub mod latency;
 pub mod parameters;
 pub mod samples;

@@ -37,7 +37,7 @@ struct Told<'a> {
 type Rule = fn(&Told<'_>) -> Option<&'static str>;
 
 /// Options that need others. What a system has no use for is not asked here.
-const RULES: [(&str, Rule); 11] = [
+const RULES: [(&str, Rule); 12] = [
     ("forwarding", |told| told.one_cc_thread("one concurrency-control thread has no next one")),
     ("locks-by-hash", |told| {
         told.one_cc_thread("one concurrency-control thread has all locks")
@@ -62,6 +62,10 @@ const RULES: [(&str, Rule); 11] = [
         let is_asked = told.engine.partition_latch == Some(PartitionLatchName::Timestamp);
         let is_serial = told.architecture == ArchitectureName::PartitionedSerial;
         (is_serial && !is_asked).then_some("nobody draws one without --partition-latch timestamp")
+    }),
+    ("arrivals", |told| {
+        let is_closed = told.engine.open_loop.is_none() && told.options.percent_of_capacity.is_none();
+        is_closed.then_some("nothing arrives by itself without --rate")
     }),
     ("loggers", |told| told.logs_nothing()),
     ("compress", |told| told.logs_nothing()),

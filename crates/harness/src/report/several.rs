@@ -3,7 +3,7 @@
 use super::page::{Block, Cell, Page, Way};
 use super::sweep::SweepReport;
 use super::{figures, footer, gallery, render, tables};
-use crate::folder::laid_down::{Judged, LaidDown, Placed};
+use crate::laid_down::{Judged, LaidDown, Placed};
 use crate::results::Surroundings;
 use crate::subject::{Place, shown};
 use crate::summary::Summary;

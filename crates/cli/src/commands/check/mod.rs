@@ -145,6 +145,8 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     kept?;
     if let Some((path, file)) = history {
         recorded.write(ElleLayout::of_file(&path), file).map_err(Failure::write(&path))?;
+        let bytes = path.metadata().map_or(0, |metadata| metadata.len());
+        output::say(&format!("history: {}, {:.1} MB", path.display(), bytes as f64 / 1e6));
     }
     Ok(exit_code(result.summary.conclusion(), result.summary.canary))
 }

@@ -325,6 +325,10 @@ impl Description {
             value: String::new(),
             why: error.to_string().trim_end().to_owned(),
         })?;
+        // What the file says itself must be right, too, where something fitted takes its place.
+        let mut unfitted = file.clone();
+        unfitted.remove("fitted");
+        check::check(&Description::read(unfitted)?)?;
         let fitted = fitted::apply(&mut file)?;
         let mut description = Description { fitted, ..Description::read(file)? };
         check::check(&description)?;
