@@ -17,6 +17,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("cluster", &["engine", "contract", "machine"]),
     ("mpi", &["cli", "cluster", "engine"]),
+    ("python", &["trireme"]),
     ("versus", &["trireme", "harness"]),
     ("ignite", &["harness", "workloads", "engine", "contract"]),
     ("trireme", &["engine", "contract"]),
@@ -236,7 +237,7 @@ fn the_default_build_is_all_that_needs_nothing_else() {
     others.sort_unstable();
     let is_of = |id: &str, name: &str| id.contains(&format!("crates/{name}"));
     assert!(
-        matches!(others.as_slice(), [one, two, three] if is_of(one, "ignite") && is_of(two, "mpi") && is_of(three, "versus")),
+        matches!(others.as_slice(), [one, two, three, four] if is_of(one, "ignite") && is_of(two, "mpi") && is_of(three, "python") && is_of(four, "versus")),
         "{others:?}"
     );
 }

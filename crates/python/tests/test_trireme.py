@@ -1,0 +1,148 @@
+"""The package as a wheel has it: python -m unittest discover crates/python/tests, with the wheel installed."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import trireme
+
+SHORT = dict(records=2000, duration="50ms", warmup="5ms", workers=2)
+
+
+class Results(unittest.TestCase):
+    def test_a_run_is_a_row(self):
+        frame = trireme.run("micro", protocol="silo", repeat=2, **SHORT)
+        self.assertEqual(len(frame), 1)
+        row = frame.iloc[0]
+        self.assertEqual((row["protocol"], row["workers"], row["workload"]), ("silo", 2, "micro"))
+        self.assertGreater(row["throughput_per_s"], 0)
+        self.assertGreater(row["latency_ns.p99"], 0)
+        self.assertEqual(frame.attrs["told"]["throughput_per_s"], row["throughput_per_s"])
+
+    def test_a_comparison_is_ranked(self):
+        frame = trireme.compare("micro", only=["shared-everything silo", "shared-everything no-wait"], repeat=2, **SHORT)
+        self.assertEqual(set(frame["protocol"]), {"silo", "no-wait"})
+        self.assertTrue(frame["throughput_per_s"].is_monotonic_decreasing)
+
+    def test_a_sweep_has_its_axes_first(self):
+        base = dict(records=1000, duration="30us", warmup="10us", repeat=2)
+        experiment = {"workload": "micro", "base": base, "axes": {"protocol": ["silo", "no-wait"], "workers": [1, 4]}}
+        frame = trireme.sweep(experiment, on="haswell-ex-4x18")
+        self.assertEqual(list(frame.columns[:2]), sorted(["protocol", "workers"]))
+        self.assertEqual(len(frame), 4)
+        table = frame.pivot(index="workers", columns="protocol", values="throughput_per_s")
+        self.assertTrue((table.loc[4] > table.loc[1]).all(), table)
+        self.assertTrue(frame["simulated"].all())
+
+    def test_a_check_has_a_verdict(self):
+        told = trireme.check("micro", canary="no-read-validation", records=100, writes=50, transactions=20000, workers=2)
+        self.assertFalse(told["passed"])
+
+    def test_what_is_refused_is_told(self):
+        with self.assertRaisesRegex(trireme.CommandError, "allowed: ") as refused:
+            trireme.run("micro", protocol="none of these")
+        self.assertEqual(refused.exception.code, 2)
+
+    def test_nothing_is_left_behind(self):
+        with tempfile.TemporaryDirectory() as folder:
+            code = "import trireme; trireme.run('micro', protocol='silo', records=1000, duration='20ms')"
+            subprocess.run([sys.executable, "-c", code], cwd=folder, check=True)
+            self.assertEqual(list(Path(folder).iterdir()), [])
+
+    def test_the_module_is_the_command(self):
+        ended = subprocess.run([sys.executable, "-m", "trireme", "list", "--json"], capture_output=True, check=True)
+        self.assertIn("workloads", json.loads(ended.stdout))
+
+
+class Databases(unittest.TestCase):
+    def test_what_was_committed_is_there_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder) / "db"
+            with trireme.Database(place, durability="sync") as db:
+                table = db.table("ships", key=str)
+                db.transact(lambda tx: tx.insert(table, "Olympias", {"oars": 170}))
+            with trireme.Database(place) as db:
+                table = db.table("ships", key=str)
+                self.assertEqual(db.tables(), ["ships"])
+                self.assertEqual(db.transact(lambda tx: tx.get(table, "Olympias")), {"oars": 170})
+                self.assertGreater(db.verify(), 0)
+
+    def test_rows_of_each_kind_of_keys(self):
+        db = trireme.Database()
+        for kind, keys in [(int, [-1, 0, 7]), (str, ["", "a", "b"]), (bytes, [b"", b"\x00", b"\xff"])]:
+            table = db.table(f"of_{kind.__name__}", key=kind, value=bytes)
+
+            def fill(tx):
+                for key in keys:
+                    tx.put(table, key, repr(key).encode())
+                return tx.range(table)
+
+            self.assertEqual(db.transact(fill), [(key, repr(key).encode()) for key in keys])
+            part = db.transact(lambda tx: tx.range(table, keys[1], keys[2]))
+            self.assertEqual([key for key, _ in part], [keys[1]])
+            self.assertEqual(len(db.transact(lambda tx: tx.range(table, limit=2))), 2)
+            self.assertTrue(db.transact(lambda tx: tx.remove(table, keys[0])))
+            self.assertIsNone(db.transact(lambda tx: tx.get(table, keys[0])))
+
+    def test_what_a_function_raises_undoes_it(self):
+        db = trireme.Database()
+        table = db.table("t")
+
+        def fails(tx):
+            tx.put(table, 1, "never")
+            raise KeyError("mine")
+
+        with self.assertRaisesRegex(KeyError, "mine"):
+            db.transact(fails)
+        self.assertIsNone(db.transact(lambda tx: tx.get(table, 1)))
+
+    def test_errors_have_words(self):
+        db = trireme.Database()
+        table = db.table("t")
+        db.transact(lambda tx: tx.insert(table, 1, 1))
+        with self.assertRaises(trireme.Exists):
+            db.transact(lambda tx: tx.insert(table, 1, 2))
+        with self.assertRaisesRegex(TypeError, "allowed: an int"):
+            db.transact(lambda tx: tx.get(table, "one"))
+        with self.assertRaisesRegex(ValueError, "allowed: int, str, bytes"):
+            db.table("u", key=float)
+        with self.assertRaisesRegex(ValueError, "protocol"):
+            trireme.Database(protocol="none of these")
+        db.close()
+        with self.assertRaisesRegex(trireme.Error, "closed"):
+            db.tables()
+
+    def test_a_transaction_ends_with_its_function(self):
+        db = trireme.Database()
+        table = db.table("t")
+        kept = []
+        db.transact(kept.append)
+        with self.assertRaisesRegex(trireme.Error, "has ended"):
+            kept[0].get(table, 1)
+
+    def test_threads_lose_no_increment(self):
+        for protocol in ["silo", "no-wait", "dl-detect", "mvcc"]:
+            db = trireme.Database(protocol=protocol)
+            table = db.table("counters", hashed=100)
+            db.transact(lambda tx: tx.insert(table, 1, 0))
+
+            def increment(tx):
+                tx.put(table, 1, tx.get(table, 1) + 1)
+
+            def work():
+                for _ in range(250):
+                    db.transact(increment)
+
+            threads = [threading.Thread(target=work) for _ in range(4)]
+            [thread.start() for thread in threads]
+            [thread.join(60) for thread in threads]
+            self.assertFalse(any(thread.is_alive() for thread in threads), protocol)
+            self.assertEqual(db.transact(lambda tx: tx.get(table, 1)), 1000, protocol)
+
+
+if __name__ == "__main__":
+    unittest.main()
