@@ -177,7 +177,14 @@ pub fn workloads(command: Command) -> Command {
 
 /// The same for a command with defaults of its own: by workload and parameter.
 pub fn workloads_by(command: Command, default_of: impl Fn(&str, &ParameterDescription) -> String) -> Command {
+    let own =
+        format!("'trireme {} WORKLOAD --help' shows the workload's own parameters.", command.get_name());
+    let help = match command.get_after_help() {
+        Some(help) => format!("{help}\n\n{own}"),
+        None => own,
+    };
     command
+        .after_help(help)
         .subcommand_required(true)
         .subcommand_value_name("WORKLOAD")
         .subcommand_help_heading("Workloads")

@@ -22,7 +22,43 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const REDRAW: Duration = Duration::from_millis(200);
-const BAR_CELLS: usize = 32;
+
+/// What fits into a terminal's line: a bar of so many cells, and what is beside it.
+struct Fit {
+    cells: usize,
+    loading: &'static str,
+    measuring: &'static str,
+    steps: &'static str,
+}
+
+/// In a window as wide as most are; and on a phone, or beside something else.
+const FITS: [Fit; 2] = [
+    Fit {
+        cells: 32,
+        loading: "loading {bar:32} {human_pos} of {human_len} rows, {rows_per_s}/s",
+        measuring: "measuring {cells} {left} left  {msg}  {told}",
+        steps: "{wide_bar} {pos} of {len} {what}, {elapsed} passed, {eta} left  {msg}",
+    },
+    Fit {
+        cells: 10,
+        loading: "loading {bar:10} {percent} %",
+        measuring: "measuring {cells} {left} left",
+        steps: "{pos} of {len} {what}, {eta} left",
+    },
+];
+
+/// Columns from which on there is room for all.
+const WIDE: usize = 90;
+
+impl Fit {
+    fn of(columns: usize) -> &'static Fit {
+        &FITS[usize::from(columns < WIDE)]
+    }
+
+    fn of_terminal() -> &'static Fit {
+        Fit::of(console::Term::stderr().size_checked().map_or(WIDE, |(_, columns)| usize::from(columns)))
+    }
+}
 
 /// Between two lines of `--progress`.
 const LINE_EVERY: Duration = Duration::from_secs(1);
@@ -157,8 +193,8 @@ impl Progress {
 
     fn load(&self, rows: u64) {
         if self.person {
-            let template = "loading {bar:32} {human_pos} of {human_len} rows, {rows_per_s}/s";
-            let style = ProgressStyle::with_template(template).expect("a well-formed template");
+            let style =
+                ProgressStyle::with_template(Fit::of_terminal().loading).expect("a well-formed template");
             let rate = |state: &ProgressState, text: &mut dyn Write| {
                 let _ = write!(text, "{}", thousands(state.per_sec()));
             };
@@ -178,11 +214,12 @@ impl Progress {
         *lock(&self.runs) = Runs { all: runs, each, ..Runs::none(self.simulated) };
         if self.person {
             let (bar, left, told) = (self.runs.clone(), self.runs.clone(), self.runs.clone());
-            let style = ProgressStyle::with_template("measuring {cells} {left} left  {msg}  {told}")
+            let fit = Fit::of_terminal();
+            let style = ProgressStyle::with_template(fit.measuring)
                 .expect("a well-formed template")
                 .with_key("cells", move |_: &ProgressState, text: &mut dyn Write| {
-                    let full = (lock(&bar).part() * BAR_CELLS as f64).round() as usize;
-                    let _ = write!(text, "{}{}", "━".repeat(full), "╌".repeat(BAR_CELLS - full));
+                    let full = (lock(&bar).part() * fit.cells as f64).round() as usize;
+                    let _ = write!(text, "{}{}", "━".repeat(full), "╌".repeat(fit.cells - full));
                 })
                 .with_key("left", move |_: &ProgressState, text: &mut dyn Write| {
                     let _ = write!(text, "{:>9}", roughly(lock(&left).left()));
@@ -195,7 +232,7 @@ impl Progress {
             self.line(&format!("simulating: {} of {}", counted(runs, "run"), durations::show(each)));
         } else {
             let (runs, all) = (counted(runs, "run"), roughly(each * runs as u32));
-            self.line(&format!("measuring: {runs} of {}, about {all}", roughly(each)));
+            self.line(&format!("measuring: {runs} of {}, about {all}", durations::show(each)));
         }
         if self.lines && !self.person {
             self.write_lines();
@@ -264,8 +301,7 @@ pub struct Steps {
 impl Steps {
     /// So many of them, so called; `matches` say whether a file wants to know more.
     pub fn of(steps: usize, what: &'static str, matches: &ArgMatches) -> Steps {
-        let template =
-            format!("{{wide_bar}} {{pos}} of {{len}} {what}, {{elapsed}} passed, {{eta}} left  {{msg}}");
+        let template = Fit::of_terminal().steps.replace("{what}", what);
         let bar = ProgressBar::with_draw_target(Some(steps as u64), ProgressDrawTarget::stderr_with_hz(5));
         let style = ProgressStyle::with_template(&template).expect("a template without mistakes");
         let (person, lines) = (io::stderr().is_terminal(), matches.get_flag("progress"));
@@ -305,4 +341,39 @@ impl Drop for Steps {
 /// What a panicking thread left is as good as before: only a picture is drawn from it.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a template comes to at its longest, but for the bar.
+    fn longest(template: &str, cells: usize) -> usize {
+        let long = [
+            ("{bar:10}", cells),
+            ("{cells}", cells),
+            ("{percent}", 3),
+            ("{left}", 9),
+            ("{pos}", 5),
+            ("{len}", 5),
+            ("{what}", 8),
+            ("{eta}", 5),
+        ];
+        let text = long
+            .iter()
+            .fold(template.to_owned(), |text, (key, length)| text.replace(key, &"x".repeat(*length)));
+        assert!(!text.contains('{'), "{text}");
+        text.chars().count()
+    }
+
+    #[test]
+    fn forty_columns_are_enough() {
+        for columns in [20, 40, 80] {
+            let fit = Fit::of(columns);
+            for template in [fit.loading, fit.measuring, fit.steps] {
+                assert!(longest(template, fit.cells) <= 39, "{template}");
+            }
+        }
+        assert_eq!(Fit::of(120).cells, 32);
+    }
 }

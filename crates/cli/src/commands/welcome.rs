@@ -15,7 +15,10 @@ What to type first:
 
 And then:
   trireme list                            workloads, architectures, protocols, experiments
-  trireme sweep EXPERIMENT.toml           a figure of a paper, point by point; goes on where it was interrupted
+  trireme reproduce trireme/fig-2a        a figure of a paper, on the paper's machine, simulated, and its claims judged
+  trireme sweep EXPERIMENT.toml           an experiment, point by point; goes on where it was interrupted
+  trireme validate                        how right are simulated machines?
+  trireme diff BEFORE AFTER               did a change make it slower?
 
 'trireme COMMAND --help' shows what a command takes.
 ";
