@@ -82,10 +82,12 @@ fn check_subject_of(
     }
     let has_slots = |option: &OptionDescription| option.is_used_by(pairs_of::<Hardware>(architecture)[0]);
     if let Some(Own::Scenario(_)) = own
+        && architecture != ArchitectureName::SharedEverything
         && OptionDescription::named("in-flight").is_some_and(has_slots)
     {
-        // A player does one thing after the other: whatever else is in flight rests, and takes the turns of an explored schedule.
-        defaults.engine.in_flight = 1;
+        // A player does one thing after the other: whatever else is in flight rests, and takes the turns of an explored schedule. Under
+        // shared-everything nothing is, by default.
+        defaults.engine.in_flight = 1.into();
     }
     if typed(matches, "workers").is_none() {
         let options = options(matches, machine, defaults.clone())?;

@@ -193,7 +193,7 @@ const LINES: &[(&str, &str)] = &[
         "check micro --canary no-read-validation --workers 2 --instances 2",
         "--instances 2: allowed: 1 with --canary",
     ),
-    ("check ycsb --in-flight 0", "--in-flight 0: allowed: a whole number, at least 1"),
+    ("check ycsb --in-flight 0", "--in-flight 0: allowed: a whole number of at least 1, auto, or default"),
     ("compare ycsb --split-indexes maybe", "--split-indexes maybe: allowed: on, off"),
     (
         "compare ycsb --hand-over-every 0",

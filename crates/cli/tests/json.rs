@@ -16,6 +16,11 @@ fn is_count(value: &Value) -> bool {
     value.is_u64()
 }
 
+/// Where a number may be told, or found out.
+fn is_count_or_word(value: &Value) -> bool {
+    value.is_u64() || value.is_string()
+}
+
 /// Of a mean: nothing takes no time, and where nothing was timed there is none.
 fn is_positive_or_null(value: &Value) -> bool {
     value.is_null() || value.as_f64().is_some_and(|ns| ns > 0.0)
@@ -93,7 +98,7 @@ const FIELDS: &[Field] = &[
     ("bind", Value::is_string),
     ("readers_wait", Value::is_boolean),
     ("one_shot", Value::is_boolean),
-    ("in_flight", is_count),
+    ("in_flight", is_count_or_word),
     ("partitions", is_count),
     ("split_indexes", Value::is_boolean),
     ("snapshots", Value::is_boolean),

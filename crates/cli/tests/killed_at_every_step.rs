@@ -242,7 +242,7 @@ impl Scene {
         });
         let options = EngineOptions {
             instances: Instances::of(NODES),
-            in_flight: 2,
+            in_flight: 2.into(),
             one_shot: self.one_shot,
             seed: self.seed,
             epoch_interval: Duration::from_nanos(5_000 + 3_000 * (self.seed % 7)),

@@ -5,6 +5,7 @@ use crate::durability::{
 };
 use crate::erased::{ErasedClient, erased};
 use crate::header::Header;
+use crate::in_flight::InFlight;
 use crate::instances::{Instances, Site};
 use crate::measurement::Measurement;
 use crate::names::{
@@ -445,8 +446,9 @@ pub struct EngineOptions {
     /// A step of two-phase commit that is left out, for tests; `None`: none is.
     #[serde(skip)]
     pub deployment_canary: Option<DeploymentCanary>,
-    /// Architectures with fibers, and instances: transactions that a worker has begun and not ended, at most.
-    pub in_flight: usize,
+    /// Transactions that a worker has begun and not ended, at most: under architectures with fibers, of instances, and under
+    /// shared-everything.
+    pub in_flight: InFlight,
     /// Partitioned serial execution: partitions of the tables; 0 for as many as there are workers. Fewer are latched by more
     /// workers, down to one for all (*silo* 5.4, figure 9).
     pub partitions: usize,
@@ -566,7 +568,7 @@ impl Default for EngineOptions {
             readers_wait: true,
             one_shot: true,
             deployment_canary: None,
-            in_flight: 4,
+            in_flight: InFlight::Default,
             partitions: 0,
             split_indexes: false,
             snapshots: false,

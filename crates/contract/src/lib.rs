@@ -21,6 +21,7 @@ pub mod durability;
 pub mod engine;
 pub mod erased;
 pub mod header;
+pub mod in_flight;
 pub mod instances;
 pub mod measurement;
 pub mod names;
@@ -44,6 +45,7 @@ pub use engine::{
 };
 pub use erased::{Erased, ErasedClient, erased};
 pub use header::Header;
+pub use in_flight::InFlight;
 pub use instances::{Instances, Site};
 pub use measurement::{
     Arrived, Effort, KindCounts, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare,

@@ -32,7 +32,7 @@ fn selection(protocol: ProtocolName) -> Selection {
 
 fn options(seed: u64, instances: usize) -> EngineOptions {
     let instances = Instances::of(instances);
-    EngineOptions { seed, instances, back_off_first_ns: 200, in_flight: 2, ..EngineOptions::default() }
+    EngineOptions { seed, instances, back_off_first_ns: 200, in_flight: 2.into(), ..EngineOptions::default() }
 }
 
 /// What a run finds broken, in its own words or in those of a panic.

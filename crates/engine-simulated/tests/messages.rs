@@ -286,8 +286,12 @@ fn a_fragment_takes_the_place_of_a_message_for_each_row() {
     ];
     for (protocol, one_shot, of_two) in cases {
         let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
-        let options =
-            EngineOptions { instances: Instances::of(2), in_flight: 1, one_shot, ..EngineOptions::default() };
+        let options = EngineOptions {
+            instances: Instances::of(2),
+            in_flight: 1.into(),
+            one_shot,
+            ..EngineOptions::default()
+        };
         let counts = (0..20).filter_map(|seed| {
             let schedule = Schedule::Random { seed, switch_one_in: 5 };
             let measured =

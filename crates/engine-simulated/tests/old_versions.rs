@@ -33,7 +33,7 @@ fn options(seed: u64) -> EngineOptions {
         seed,
         epoch_interval: Duration::from_nanos(500),
         back_off_first_ns: 200,
-        in_flight: 2,
+        in_flight: 2.into(),
         ..EngineOptions::default()
     }
 }

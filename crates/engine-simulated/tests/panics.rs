@@ -20,14 +20,18 @@ fn supported() -> impl Iterator<Item = PairName> {
 
 /// Every pair, and deployments of instances: by messages, and in fragments, which panic at another instance, too.
 fn systems() -> Vec<(PairName, EngineOptions)> {
-    let alone = EngineOptions { in_flight: 1, ..EngineOptions::default() };
+    let alone = EngineOptions { in_flight: 1.into(), ..EngineOptions::default() };
     let deployed = |one_shot| EngineOptions { instances: Instances::PerCore, one_shot, ..alone.clone() };
     let of = |protocol| PairName { architecture: ArchitectureName::SharedEverything, protocol };
     let pairs = supported().map(|pair| (pair, alone.clone()));
+    // The other fibers of who panics may wait for locks.
+    let interleaved = supported()
+        .filter(|pair| pair.architecture == ArchitectureName::SharedEverything)
+        .map(|pair| (pair, EngineOptions { in_flight: 2.into(), ..EngineOptions::default() }));
     let deployments = [ProtocolName::NoWait, ProtocolName::Silo]
         .into_iter()
         .flat_map(|protocol| [true, false].map(|one_shot| (of(protocol), deployed(one_shot))));
-    pairs.chain(deployments).collect()
+    pairs.chain(interleaved).chain(deployments).collect()
 }
 
 /// Writes of every kind, then a merge that panics.

@@ -150,7 +150,7 @@ fn workers_with_the_same_rows_share_the_rows() {
         assert!(shared.in_regions >= ROWS_EACH as usize, "{pair}: {shared:?}");
         // A waiter is told so in its grant word, under DL_DETECT its row of the waits-for graph is read, and under DREADLOCKS its digest, too;
         // DORA has several transactions in flight a worker.
-        let waiters = WORKERS * EngineOptions::default().in_flight;
+        let waiters = WORKERS * EngineOptions::default().in_flight.in_fibers();
         let waiting = match pair.protocol {
             ProtocolName::DlDetect => 2 * waiters,
             ProtocolName::Dreadlocks => 3 * waiters,

@@ -15,7 +15,7 @@ fn explored(pair: PairName, precedence_after: u32, seed: u64) -> Bound {
     let exploration = Exploration { step_bound: 100_000_000, ..Exploration::of(schedule) };
     let options = EngineOptions {
         precedence_after,
-        in_flight: 1,
+        in_flight: 1.into(),
         seed,
         back_off_first_ns: 200,
         back_off_cap_ns: 1_000,

@@ -104,7 +104,7 @@ fn orthrus(workers: usize, in_flight: usize) -> Measurement {
     let machine =
         Description::parse(include_str!("../../../machines/haswell-ex-4x18.toml")).expect("a machine");
     let duration = Duration::from_micros(500);
-    let options = EngineOptions { sample_one_in: 1, in_flight, ..EngineOptions::default() };
+    let options = EngineOptions { sample_one_in: 1, in_flight: in_flight.into(), ..EngineOptions::default() };
     let workload = Touch { rows: 8, update: false };
     Simulation::of(&machine).run(|| {
         let Arrangement { layout, clients, .. } =

@@ -9,7 +9,7 @@ use crate::protocol::{self, Protocol};
 use crate::system::{self, Dispatch, System};
 use crate::testing::canary;
 use contract::{
-    ArchitectureName, Arrangement, CanaryName, EngineOptions, Instances, Layout, Misfit, PairName,
+    ArchitectureName, Arrangement, CanaryName, EngineOptions, InFlight, Instances, Layout, Misfit, PairName,
     ProtocolName, Selection, Site, Support, TimestampsName,
 };
 
@@ -112,8 +112,12 @@ pub(crate) fn arrange(
             }
             (workers, workers)
         }
-        ArchitectureName::SharedEverything if options.split_indexes => (workers, workers),
-        ArchitectureName::SharedEverything => (1, workers),
+        ArchitectureName::SharedEverything => {
+            if let Some(misfit) = misfit_of_interleaving(workers, options) {
+                return Err(misfit);
+            }
+            (if options.split_indexes { workers } else { 1 }, workers)
+        }
         ArchitectureName::PartitionedSerial if options.partitions > MOST_PARTITIONS => {
             let allowed = format!("1 to {MOST_PARTITIONS}");
             return Err(misfit("partitions", options.partitions, allowed));
@@ -132,12 +136,9 @@ pub(crate) fn arrange(
             (options.servers, workers - options.servers)
         }
         ArchitectureName::Dora => {
-            let most = (MOST_SLOTS / workers.max(1)).max(1);
-            if !(1..=most).contains(&options.in_flight) {
-                let allowed = format!(
-                    "1 to {most}, for {workers} workers have at most {MOST_SLOTS} transactions in flight"
-                );
-                return Err(misfit("in-flight", options.in_flight, allowed));
+            let why = format!("for {workers} workers have at most {MOST_SLOTS} transactions in flight");
+            if let Some(misfit) = misfit_of_fibers(workers, options, &why) {
+                return Err(misfit);
             }
             (workers, workers)
         }
@@ -158,12 +159,10 @@ pub(crate) fn arrange(
                 return Err(Misfit { option: "forwarding", value: "off".to_owned(), allowed });
             }
             let hosts = workers - options.cc_threads;
-            let most = (MOST_SLOTS / hosts).max(1);
-            if !(1..=most).contains(&options.in_flight) {
-                let allowed = format!(
-                    "1 to {most}, for {hosts} workers that execute have at most {MOST_SLOTS} transactions in flight"
-                );
-                return Err(misfit("in-flight", options.in_flight, allowed));
+            let why =
+                format!("for {hosts} workers that execute have at most {MOST_SLOTS} transactions in flight");
+            if let Some(misfit) = misfit_of_fibers(hosts, options, &why) {
+                return Err(misfit);
             }
             (if options.split_indexes { hosts } else { 1 }, hosts)
         }
@@ -226,7 +225,6 @@ fn misfit_of_instances(
     instances: usize,
     options: &EngineOptions,
 ) -> Option<Misfit> {
-    let in_flight = options.in_flight;
     let misfit = |option, value: String, allowed| Some(Misfit { option, value, allowed });
     let asked = options.instances.to_string();
     let protocol = selection.pair().protocol;
@@ -249,14 +247,38 @@ fn misfit_of_instances(
         let allowed = "off with --instances, whose snapshots would be of different times".to_owned();
         return misfit("snapshots", "on".to_owned(), allowed);
     }
-    let most = (MOST_SLOTS / workers).max(1);
-    if in_flight > most {
-        let allowed = format!(
-            "1 to {most}, for an instance has at most {MOST_SLOTS} transactions in flight, those of others among them"
-        );
-        return misfit("in-flight", in_flight.to_string(), allowed);
-    }
-    None
+    let why = format!(
+        "for an instance has at most {MOST_SLOTS} transactions in flight, those of others among them"
+    );
+    misfit_of_fibers(workers, options, &why)
+}
+
+/// How many transactions so many workers may have in flight each, of [`MOST_SLOTS`] in all.
+fn most_in_flight(workers: usize) -> usize {
+    (MOST_SLOTS / workers.max(1)).max(1)
+}
+
+/// Why so many workers, where a transaction that waits is suspended anyhow, do not have as many in flight as they are told, if so.
+fn misfit_of_fibers(workers: usize, options: &EngineOptions, why: &str) -> Option<Misfit> {
+    let most = most_in_flight(workers);
+    let fits = options.in_flight != InFlight::Auto && options.in_flight.in_fibers() <= most;
+    (!fits).then(|| Misfit {
+        option: "in-flight",
+        value: options.in_flight.to_string(),
+        allowed: format!("1 to {most}, {why}"),
+    })
+}
+
+/// The same under shared-everything.
+fn misfit_of_interleaving(workers: usize, options: &EngineOptions) -> Option<Misfit> {
+    let most = most_in_flight(workers);
+    (options.in_flight.interleaved(1) > most).then(|| Misfit {
+        option: "in-flight",
+        value: options.in_flight.to_string(),
+        allowed: format!(
+            "1 to {most}, or auto, for {workers} workers have at most {MOST_SLOTS} transactions in flight"
+        ),
+    })
 }
 
 /// How many workers each instance has in a run with these options, over a store that was laid out for them; `None`: it is no deployment.

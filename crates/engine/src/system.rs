@@ -14,10 +14,12 @@ use crate::fiber::Workers;
 use crate::message::channel::{Channels, Part};
 use crate::message::endpoint::{Endpoint, Position};
 use crate::physical::{Concurrent, Owned, Physical, Shared};
+use crate::protocol::waits_for::MOST_SLOTS;
 use crate::protocol::{Planning, Protocol, SlotId, Unprotected};
 use crate::record::header::RecordHeader;
+use crate::session::admission::MOST_TRIED;
 use crate::session::lent::{Lender, LendsShared};
-use crate::session::{self, Among, CoolDown, Precedence, Report, fibers};
+use crate::session::{self, Among, CoolDown, Precedence, Report, fibers, interleaved};
 use crate::storage::{AllocationCache, Store, Table};
 use crate::transaction::Txn;
 use contract::{
@@ -138,6 +140,11 @@ fn held<P: Protocol, F: Physical>(tables: &[Table]) -> u64 {
     held
 }
 
+/// The most transactions in flight that are tried at each of so many workers, if they find out how many bring most.
+pub(crate) fn most_admitted(workers: usize) -> usize {
+    (MOST_SLOTS / workers).clamp(1, MOST_TRIED)
+}
+
 /// Shared-everything with protocol `P`, metadata of synchronization policy `F`.
 pub(crate) struct SharedEverything<P, F>(PhantomData<(P, F)>);
 
@@ -151,14 +158,23 @@ where
         held::<P, F>(tables)
     }
 
+    fn slots(clients: usize, _: usize, options: &EngineOptions) -> usize {
+        clients * options.in_flight.interleaved(most_admitted(clients))
+    }
+
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
         let Setting { tables, epochs, caches, until, options, ids, precedence, log, .. } = setting;
-        let state = SharedState::<P, F>::new(clients.len(), partitions(tables) as usize, options);
+        let in_flight = caches.len() / clients.len();
+        let state = SharedState::<P, F>::new(caches.len(), partitions(tables) as usize, options);
         let cool_down = CoolDown::new(clients.len());
         let among = Among { number: 0, hosts: clients.len() };
         let run = session::Run { epochs, options, until, cool_down: &cool_down, ids, precedence, log, among };
-        let seats = clients.into_iter().zip(caches).collect();
-        let worker = |number, (client, allocations), start| {
+        let world = interleaved::World { tables, state: &state, run };
+        let seats = clients.into_iter().zip(caches.chunks_mut(in_flight)).collect();
+        let worker = |number, (client, caches): (C, &mut [AllocationCache]), start| {
+            let [allocations] = caches else {
+                return interleaved::run(number, client, caches, start, &world);
+            };
             let slot = SlotId(number as u32);
             let back_off = BackOff::new(options, slot.0);
             let architecture = architecture::SharedEverything::new(tables, &state, back_off);
@@ -268,7 +284,7 @@ where
     }
 
     fn slots(clients: usize, _: usize, options: &EngineOptions) -> usize {
-        clients * options.in_flight
+        clients * options.in_flight.in_fibers()
     }
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
@@ -301,7 +317,7 @@ where
     }
 
     fn slots(clients: usize, _: usize, options: &EngineOptions) -> usize {
-        clients * options.in_flight
+        clients * options.in_flight.in_fibers()
     }
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
@@ -345,11 +361,11 @@ where
 
     /// Of an instance that is a process, its store knows how many others there are.
     fn slots(clients: usize, instances: usize, options: &EngineOptions) -> usize {
-        clients * instances * options.in_flight
+        clients * instances * options.in_flight.in_fibers()
     }
 
     fn client_slots(clients: usize, options: &EngineOptions) -> usize {
-        clients * options.in_flight
+        clients * options.in_flight.in_fibers()
     }
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {
@@ -361,7 +377,7 @@ where
         let position = Position {
             instances,
             workers: hosts / here,
-            in_flight: options.in_flight,
+            in_flight: options.in_flight.in_fibers(),
             instance: first,
             rank: 0,
         };

@@ -16,7 +16,8 @@ fn every_division(run: impl Fn(Selection, usize, &EngineOptions) -> Result<(), S
         for (workers, instances, in_flight) in
             [(2, two, 1), (2, two, 4), (4, two, 2), (3, Instances::PerCore, 2)]
         {
-            let options = EngineOptions { instances, in_flight, ..EngineOptions::default() };
+            let options =
+                EngineOptions { instances, in_flight: in_flight.into(), ..EngineOptions::default() };
             let broken = run(Selection::Pair(pair), workers, &options).err();
             assert_eq!(broken, None, "{pair}, {workers} workers, {instances} instances");
         }

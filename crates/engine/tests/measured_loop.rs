@@ -4,9 +4,9 @@
 //! allocate alike; the machinery of a run (threads, rings, histograms) cancels out.
 
 use contract::{
-    Abort, Access, ArchitectureName, Arrangement, Client, Direction, Engine, EngineOptions, Indexing, Key,
-    Outcome, PairName, PartitionId, Plan, Procedure, ProtocolName, RowLength, Scan, Seat, Selection, Span,
-    Support, TableDescription, TableId, Transaction, Until, Workload,
+    Abort, Access, ArchitectureName, Arrangement, Client, Direction, Engine, EngineOptions, InFlight,
+    Indexing, Key, Outcome, PairName, PartitionId, Plan, Procedure, ProtocolName, RowLength, Scan, Seat,
+    Selection, Span, Support, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine::ThisEngine;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -145,21 +145,39 @@ impl Workload for Mixed {
 const ORTHRUS: PairName =
     PairName { architecture: ArchitectureName::Orthrus, protocol: ProtocolName::Unprotected };
 
+fn supported() -> impl Iterator<Item = PairName> {
+    PairName::all().filter(|pair| ThisEngine::support(*pair) == Support::Supported)
+}
+
 /// Every pair as it is by default, with two workers; and ORTHRUS with a lock table that two of four share, and split indexes for the others.
 fn systems() -> impl Iterator<Item = (PairName, usize, EngineOptions)> {
-    let supported = PairName::all().filter(|pair| ThisEngine::support(*pair) == Support::Supported);
     let sharing = EngineOptions {
         cc_threads: 2,
         shared_lock_table: true,
         split_indexes: true,
         ..EngineOptions::default()
     };
-    [(ORTHRUS, 4, sharing)].into_iter().chain(supported.map(|pair| (pair, 2, EngineOptions::default())))
+    [(ORTHRUS, 4, sharing)].into_iter().chain(supported().map(|pair| (pair, 2, EngineOptions::default())))
 }
 
+/// Those of shared-everything with several transactions in flight.
+fn interleaved() -> impl Iterator<Item = (PairName, usize, EngineOptions)> {
+    let in_place = supported().filter(|pair| pair.architecture == ArchitectureName::SharedEverything);
+    in_place.flat_map(|pair| {
+        [InFlight::Told(4), InFlight::Auto]
+            .map(|in_flight| (pair, 2, EngineOptions { in_flight, ..EngineOptions::default() }))
+    })
+}
+
+/// Both, one after the other: allocations are counted of the whole process.
 #[test]
 fn allocates_nothing() {
-    for (pair, workers, options) in systems() {
+    allocate_nothing(interleaved());
+    allocate_nothing(systems());
+}
+
+fn allocate_nothing(systems: impl Iterator<Item = (PairName, usize, EngineOptions)>) {
+    for (pair, workers, options) in systems {
         let Arrangement { layout, clients, .. } = ThisEngine::arrange(pair, workers, &options).expect("fits");
         let mut store = ThisEngine::load(&Mixed, layout, &|_| ()).expect("a small table");
         let mut allocations = |transactions| {
@@ -171,10 +189,15 @@ fn allocates_nothing() {
                 .expect("plans are right");
             ALLOCATIONS.load(Ordering::Relaxed) - before
         };
-        allocations(100);
-        let (few, many) = (allocations(100), allocations(5_000));
-        let found =
-            format!("{pair}, {workers} workers: {few} allocations for 100 transactions, {many} for 5,000");
+        // What a worker finds out it begins with one transaction in flight; by then it has had as many as it ever will, and each fiber has its caches.
+        let first = if options.in_flight == InFlight::Auto { 2_500 } else { 100 };
+        let all = first + 4_900;
+        allocations(first);
+        let (few, many) = (allocations(first), allocations(all));
+        let found = format!(
+            "{pair}, {workers} workers, {} in flight: {few} allocations for {first} transactions, {many} for {all}",
+            options.in_flight
+        );
         println!("{found}");
         // Lists grow to the longest queue that there was, which among more transactions is longer by chance, above all beside other work; one allocation in a hundred transactions would be fifty.
         assert!(many <= few + 32, "{found}");

@@ -183,6 +183,8 @@ const RUN: &str = "TRIREME_TEST_RUN";
 
 /// What a run is told to have.
 const SHARED_LOCK_TABLE: &str = "shared-lock-table";
+/// Transactions in flight at a worker, else.
+const IN_FLIGHT: [&str; 2] = ["4", "auto"];
 
 /// Makes the run that a parent asked for, and does not return from it.
 fn run_as_child() {
@@ -202,8 +204,12 @@ fn run_as_child() {
         protocol: word().parse().expect("a protocol"),
     };
     let rows = Rows { contended: word() == "contended", disobedient: word() == "disobedient" };
-    let options =
-        EngineOptions { shared_lock_table: word() == SHARED_LOCK_TABLE, ..EngineOptions::default() };
+    let told = word();
+    let options = EngineOptions {
+        shared_lock_table: told == SHARED_LOCK_TABLE,
+        in_flight: told.parse().unwrap_or_default(),
+        ..EngineOptions::default()
+    };
     let workers = rows.workers();
     let arrangement = ThisEngine::arrange(pair, workers, &options);
     let Arrangement { layout, clients, .. } = arrangement.expect("the defaults fit");
@@ -221,7 +227,7 @@ fn run(pair: PairName, contended: bool, disobedient: bool) -> End {
     run_told(pair, contended, disobedient, "nothing")
 }
 
-/// The same of a run that is told to share a lock table, or nothing.
+/// The same of a run that is told to share a lock table, or how many are in flight, or nothing.
 fn run_told(pair: PairName, contended: bool, disobedient: bool, told: &str) -> End {
     let words = format!(
         "{pair} {} {} {told}",
@@ -251,5 +257,21 @@ fn the_measured_loop_makes_no_system_call() {
         assert_eq!(run(pair, false, true), End::Called(libc::SYS_getpid), "{pair}: the filter works");
         assert_eq!(run(pair, false, false), End::Done, "{pair}, one worker");
         assert_eq!(run(pair, true, false), End::Done, "{pair}, two workers over few rows");
+    }
+}
+
+#[test]
+fn nor_does_it_with_several_transactions_in_flight() {
+    let is_in_place = |pair: &PairName| {
+        pair.architecture == ArchitectureName::SharedEverything
+            && ThisEngine::support(*pair) == contract::Support::Supported
+    };
+    for pair in PairName::all().filter(is_in_place) {
+        for in_flight in IN_FLIGHT {
+            let told = run_told(pair, false, false, in_flight);
+            assert_eq!(told, End::Done, "{pair}, one worker, {in_flight} in flight");
+            let told = run_told(pair, true, false, in_flight);
+            assert_eq!(told, End::Done, "{pair}, two workers over few rows, {in_flight} in flight");
+        }
     }
 }

@@ -3,8 +3,8 @@
 mod shared;
 
 use contract::{
-    ArchitectureName, Arrival, ArrivalsName, Arrived, Engine, EngineOptions, Measurement, OpenLoop, PairName,
-    ProtocolName, Selection, Until,
+    ArchitectureName, Arrival, ArrivalsName, Arrived, Engine, EngineOptions, InFlight, Measurement, OpenLoop,
+    PairName, ProtocolName, Selection, Until,
 };
 use engine::ThisEngine;
 use shared::arrivals::{Arrivals, always, serve_until};
@@ -42,19 +42,34 @@ fn arrived(measurement: &Measurement) -> &Arrived {
 /// How many arrive does not depend on how fast anybody is; and none of them is left out.
 #[test]
 fn whatever_runs_them_as_many_arrive_and_each_has_a_latency() {
-    let options = EngineOptions { sample_one_in: 0, ..options(20_000, ArrivalsName::Constant) };
     for pair in shared::supported::<ThisEngine>() {
-        let measurement = measured(pair, &options, vec![always(), always()], Duration::from_millis(50));
-        let all = arrived(&measurement);
-        assert!(all.arrived.abs_diff(1_000) <= 2, "{pair}: {} arrived", all.arrived);
-        assert_eq!(measurement.latency_ns.len(), all.arrived, "{pair}");
-        let series = measurement.series.as_ref().expect("it is asked for");
-        assert_eq!(series.slices.len(), 10, "{pair}");
-        let by_slices: u64 = series.slices.iter().map(|slice| slice.arrived).sum();
-        assert_eq!(by_slices, all.arrived, "{pair}");
-        let committed: u64 = series.slices.iter().map(|slice| slice.commits).sum();
-        assert_eq!(committed, measurement.commits, "{pair}");
+        as_many_arrive_and_each_has_a_latency(pair, InFlight::Default);
     }
+}
+
+/// Nor on how many of them a worker has in flight.
+#[test]
+fn however_many_are_in_flight_as_many_arrive_and_each_has_a_latency() {
+    let shared_everything = |pair: &PairName| pair.architecture == ArchitectureName::SharedEverything;
+    for pair in shared::supported::<ThisEngine>().into_iter().filter(shared_everything) {
+        for in_flight in [InFlight::Told(4), InFlight::Auto] {
+            as_many_arrive_and_each_has_a_latency(pair, in_flight);
+        }
+    }
+}
+
+fn as_many_arrive_and_each_has_a_latency(pair: PairName, in_flight: InFlight) {
+    let options = EngineOptions { sample_one_in: 0, in_flight, ..options(20_000, ArrivalsName::Constant) };
+    let measurement = measured(pair, &options, vec![always(), always()], Duration::from_millis(50));
+    let all = arrived(&measurement);
+    assert!(all.arrived.abs_diff(1_000) <= 2, "{pair}: {} arrived", all.arrived);
+    assert_eq!(measurement.latency_ns.len(), all.arrived, "{pair}, {in_flight} in flight");
+    let series = measurement.series.as_ref().expect("it is asked for");
+    assert_eq!(series.slices.len(), 10, "{pair}");
+    let by_slices: u64 = series.slices.iter().map(|slice| slice.arrived).sum();
+    assert_eq!(by_slices, all.arrived, "{pair}, {in_flight} in flight");
+    let committed: u64 = series.slices.iter().map(|slice| slice.commits).sum();
+    assert_eq!(committed, measurement.commits, "{pair}, {in_flight} in flight");
 }
 
 /// The worker does nothing for 200 ms, between two transactions: who arrives meanwhile waits. From the first attempt to the commit nothing took longer than otherwise, so that a closed loop,

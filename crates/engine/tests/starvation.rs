@@ -24,8 +24,11 @@ fn pause() {
 #[test]
 fn who_starves_goes_first() {
     for pair in shared::supported::<ThisEngine>() {
-        let options =
-            EngineOptions { precedence_after: PRECEDENCE_AFTER, in_flight: 1, ..EngineOptions::default() };
+        let options = EngineOptions {
+            precedence_after: PRECEDENCE_AFTER,
+            in_flight: 1.into(),
+            ..EngineOptions::default()
+        };
         let ended_before_others = (0..TRIES).any(|_| {
             let bound = starve::<ThisEngine>(Selection::Pair(pair), &options, pause, PATIENCE);
             let starved = bound.after == 1.0 && bound.attempts > 2 * PRECEDENCE_AFTER;

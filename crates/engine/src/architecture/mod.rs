@@ -13,7 +13,8 @@
 //! | [`Architecture::back_off`] | lets time pass before a retry | yes | |
 //!
 //! and [`Architecture::pause`], a short `back_off` for a record that says "ask again". Between transactions it is
-//! [`Architecture::idle`]. Around them, an attempt of a
+//! [`Architecture::idle`]; and before a step whose lines are probably far, [`Architecture::fetch`] lets others run until they may have come.
+//! Around them, an attempt of a
 //! transaction begins ([`Architecture::begin`]), enters every partition before it touches a record there
 //! ([`Architecture::enter`]), and releases ([`Architecture::release_all`]), after which it holds nothing anywhere.
 //!
@@ -25,6 +26,7 @@ mod delegation;
 mod dora;
 mod in_fibers;
 mod instance;
+mod lately;
 mod orthrus;
 mod owners;
 mod partition_queue;
@@ -38,6 +40,7 @@ pub(crate) use delegation::{Delegation, DelegationState};
 pub(crate) use dora::{Dora, DoraState};
 pub(crate) use in_fibers::InFibers;
 pub(crate) use instance::{Instance, InstanceWorker};
+pub(crate) use lately::Lately;
 pub(crate) use orthrus::{CcThread, ExecutionThread, Lock, LockTable, Orthrus, OrthrusState};
 pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
 pub(crate) use server::{Server, Serving};
@@ -46,12 +49,15 @@ pub(crate) use shared_everything::SharedEverything;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::facade::sole::{SoleUse, Using};
+use crate::index::hash::Hash;
 use crate::index::ordered::Leaf;
 use crate::index::{Bucket, GapId};
 use crate::message::{Grants, step};
 use crate::physical::Physical;
 use crate::physical::synchronization_policy::SynchronizationPolicy;
-use crate::protocol::{Mode, Protocol, Request, RequestWith, Requester, SlotId, StampOf, Wake, Waker};
+use crate::protocol::{
+    Attempt, Mode, Protocol, Request, RequestWith, Requester, SlotId, StampOf, Wake, Waker,
+};
 use crate::record::RecordRef;
 use crate::storage::{Partition, Table};
 use crate::timestamp::{Timestamp, Timestamps};
@@ -198,6 +204,33 @@ pub(crate) trait Architecture {
     fn begin(&mut self, plan: &Plan, timestamp: Timestamp, tell: impl FnMut(Beginning)) {
         let _ = (plan, timestamp, tell);
     }
+
+    /// An attempt of a transaction, or a look ahead of one, begins.
+    #[inline(always)]
+    fn begin_attempt(&mut self, attempt: Attempt) {
+        let _ = attempt;
+    }
+
+    /// Whether [`Architecture::fetch`] ever does anything.
+    const MAY_INTERLEAVE: bool = false;
+
+    /// Whether others would run if the transaction waited for lines.
+    #[inline(always)]
+    fn interleaves(&self) -> bool {
+        false
+    }
+
+    /// Whether a key was touched at this worker so lately that its lines are probably at hand; from now on it was.
+    #[inline(always)]
+    fn touches_again(&mut self, table: TableId, hash: Hash) -> bool {
+        let _ = (table, hash);
+        false
+    }
+
+    /// Lines have been asked for, and are probably far: others may run meanwhile. Called before steps, never in one, and while nothing is read
+    /// that must not change; a transaction's epoch keeps what it has found from being used again, as always.
+    #[inline(always)]
+    fn fetch(&mut self) {}
 
     /// Begins a look: a transaction that only reads, to make a plan.
     #[inline(always)]

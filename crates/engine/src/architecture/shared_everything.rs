@@ -3,6 +3,10 @@
 //! A step is a call. A denied request waits by spinning on the grant word of its transaction slot, which the transaction that
 //! releases the record writes.
 //!
+//! A worker may have several transactions in flight, each in a fiber ([`crate::session::interleaved`]): then whatever waits lets the others
+//! run, and so does who has asked for lines that are probably far ([`Architecture::fetch`]), in the first attempt of a transaction; the lines of
+//! a retry are at hand. Whether there is a fiber is looked at where it matters, so that there is one compilation for both.
+//!
 //! Its metadata must be of a [`Concurrent`] synchronization policy. Metadata that one thread owns does not compile:
 //!
 //! ```compile_fail,E0277
@@ -18,19 +22,34 @@
 //! ```
 
 use super::watchdog::{self, Watch};
-use super::{Architecture, BackOff, SharedState, Site, SiteOf, Waited, look};
+use super::{Architecture, BackOff, Lately, SharedState, Site, SiteOf, Waited, look, next_look};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
+use crate::fiber::{Current, Suspension};
+use crate::index::hash::Hash;
 use crate::message::Grants;
 use crate::physical::Concurrent;
-use crate::protocol::{Protocol, SlotId};
+use crate::protocol::{Attempt, Protocol, SlotId};
 use crate::storage::Table;
+use contract::TableId;
 
-/// One worker of shared-everything.
+/// A fiber, to the transaction that it runs.
+struct InFiber {
+    current: Current,
+    /// The worker's.
+    lately: *mut Lately,
+}
+
+/// One worker of shared-everything, or one of its fibers.
 pub(crate) struct SharedEverything<'e, P: Protocol, F: Concurrent> {
     site: Site<'e, P, F, Grants>,
     back_off: BackOff,
     spin: cpu::Spin,
+    /// In which the transaction runs, if its worker has several in flight.
+    fiber: Option<InFiber>,
+    /// Whether others are there that would run meanwhile, and whether this attempt lets them.
+    has_others: bool,
+    interleaves: bool,
 }
 
 impl<'e, P: Protocol, F: Concurrent> SharedEverything<'e, P, F> {
@@ -38,7 +57,64 @@ impl<'e, P: Protocol, F: Concurrent> SharedEverything<'e, P, F> {
     pub fn new(tables: &'e [Table], state: &'e SharedState<P, F>, back_off: BackOff) -> Self {
         // SAFETY: the run has this one state, and metadata is of a policy that lets any thread touch it.
         let site = unsafe { state.site(tables) };
-        SharedEverything { site, back_off, spin: cpu::Spin::new() }
+        let spin = cpu::Spin::new();
+        SharedEverything { site, back_off, spin, fiber: None, has_others: false, interleaves: false }
+    }
+
+    /// The same in the fiber that runs.
+    ///
+    /// # Safety
+    /// What `lately` points to outlives this, and belongs to the worker, which the fiber does not leave.
+    pub unsafe fn in_fiber(
+        current: Current,
+        lately: *mut Lately,
+        tables: &'e [Table],
+        state: &'e SharedState<P, F>,
+        back_off: BackOff,
+    ) -> Self {
+        SharedEverything { fiber: Some(InFiber { current, lately }), ..Self::new(tables, state, back_off) }
+    }
+
+    /// Whether others run while the next transaction waits for lines.
+    #[inline(always)]
+    pub fn let_others_run_meanwhile(&mut self, has_others: bool) {
+        self.has_others = has_others;
+    }
+
+    /// Between two transactions, in a fiber.
+    #[inline(always)]
+    pub fn let_others_run(&mut self) {
+        self.suspend(Suspension::Idle);
+    }
+
+    /// A transaction has ended: lets the others run, if there are any.
+    #[inline(always)]
+    pub fn has_ended(&mut self) {
+        if self.has_others {
+            self.let_others_run();
+        }
+    }
+
+    #[inline(always)]
+    fn suspend(&mut self, suspension: Suspension) {
+        self.fiber.as_mut().expect("who lets others run is in a fiber").current.suspend(suspension);
+    }
+
+    #[cold]
+    fn wait_in_fiber(&mut self, slot: SlotId, until: Option<Ticks>) -> Waited {
+        let (mut watch, mut looks) = (Watch::new(), 0u32);
+        loop {
+            self.suspend(Suspension::Park(slot, next_look::<P>(until, looks)));
+            if let Some(waited) = look(slot, until, &self.site) {
+                watch.over(slot, self.site.waker);
+                return waited;
+            }
+            match P::LOOKS_WHILE_WAITING {
+                true => watch.paused(slot, &self.site),
+                false => watch.look(slot, &self.site),
+            }
+            looks = looks.saturating_add(1);
+        }
     }
 }
 
@@ -52,7 +128,35 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
         &self.site
     }
 
+    const MAY_INTERLEAVE: bool = true;
+
+    #[inline(always)]
+    fn begin_attempt(&mut self, attempt: Attempt) {
+        self.interleaves = self.has_others && attempt == Attempt::First;
+    }
+
+    #[inline(always)]
+    fn interleaves(&self) -> bool {
+        self.interleaves
+    }
+
+    #[inline(always)]
+    fn touches_again(&mut self, table: TableId, hash: Hash) -> bool {
+        let fiber = self.fiber.as_ref().expect("who lets others run is in a fiber");
+        // SAFETY: the worker's, on whose thread this runs, by the contract of `in_fiber`; nobody holds a borrow of it beyond such a call.
+        unsafe { &mut *fiber.lately }.touch(table, hash)
+    }
+
+    #[inline(always)]
+    fn fetch(&mut self) {
+        let fiber = self.fiber.as_mut().expect("who lets others run is in a fiber");
+        fiber.current.suspend_in_line(Suspension::Fetch);
+    }
+
     fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Waited {
+        if self.fiber.is_some() {
+            return self.wait_in_fiber(slot, until);
+        }
         let (mut spin, mut watch) = (cpu::Spin::new(), Watch::new());
         loop {
             if let Some(waited) = look(slot, until, &self.site) {
@@ -70,6 +174,12 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
     fn back_off(&mut self, attempt: u32) {
         watchdog::aborted(self.site.waker);
         let until = self.back_off.until(attempt);
+        if self.fiber.is_some() {
+            return self.suspend(match attempt > BackOff::ATTEMPTS_BEFORE_YIELDING {
+                true => Suspension::Look(until),
+                false => Suspension::Sleep(until),
+            });
+        }
         if clock::now() >= until {
             return cpu::give_way();
         }
@@ -92,9 +202,20 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
         if asked >= ASKS_A_STEP {
             return self.back_off(asked / ASKS_A_STEP);
         }
+        if self.fiber.is_some() {
+            return self.suspend(Suspension::Look(clock::now()));
+        }
         if asked == 0 {
             self.spin = cpu::Spin::new();
         }
         self.spin.pause();
+    }
+
+    /// In a fiber the worker rests, once none of them has anything to do.
+    fn idle(&mut self, rest: &mut cpu::Spin) {
+        match &mut self.fiber {
+            Some(fiber) => fiber.current.suspend(Suspension::NothingNow),
+            None => rest.rest(),
+        }
     }
 }

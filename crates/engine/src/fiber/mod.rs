@@ -11,9 +11,11 @@
 //! - What lies on a fiber's stack may be used by any worker, one at a time: it is `Send`, or is used at home only.
 
 mod idleness;
+mod round_robin;
 pub(crate) mod scheduler;
 
 pub(crate) use idleness::Idleness;
+pub(crate) use round_robin::{Round, RoundRobin};
 pub(crate) use scheduler::{Scheduler, Turn};
 
 use crate::epoch::Line;
@@ -45,6 +47,8 @@ pub(crate) enum Suspension {
     Sleep(Ticks),
     /// Until then, when it looks again at what others do: it has got nowhere meanwhile.
     Look(Ticks),
+    /// Until lines that it has asked for may have come.
+    Fetch,
     /// It is between two transactions, at home.
     Idle,
     /// It is at home, and its client has no transaction now.
@@ -142,6 +146,7 @@ impl Fiber {
     }
 
     /// Runs the fiber here, on worker `here`, until it suspends itself or, with `None`, ends.
+    #[inline(always)]
     fn resume(&mut self, here: usize) -> Option<Suspension> {
         match self.0.resume(here) {
             CoroutineResult::Yield(suspension) => Some(suspension),
@@ -205,6 +210,13 @@ impl Current {
     /// Suspends the fiber; returns when it goes on.
     #[inline]
     pub fn suspend(&mut self, suspension: Suspension) {
+        self.suspend_in_line(suspension);
+    }
+
+    /// The same, for who does so often. A core predicts that who returns goes to where the last call came from, which after a switch was
+    /// another fiber's: so there is to be no call around a switch that would have to return.
+    #[inline(always)]
+    pub fn suspend_in_line(&mut self, suspension: Suspension) {
         if worker::is_unwinding() {
             // The run has failed, and the fiber is being unwound with it: nobody will resume it.
             if let Suspension::Migrate { to, .. } = suspension {

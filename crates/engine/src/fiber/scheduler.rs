@@ -144,6 +144,7 @@ impl<'e> Scheduler<'e> {
                 self.sleeping.push((until, fiber));
                 return Turn::Looked;
             }
+            Some(Suspension::Fetch) => self.ready.push_back(fiber),
             Some(Suspension::Idle) => self.idle.push(fiber),
             Some(Suspension::NothingNow) => {
                 // At the bottom: the others ask in their turn, and leave their epochs.

@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `mod.rs` | the loop of a worker with one transaction at a time |
 //! | [`serving`] | a worker without transactions, a dedicated server |
-//! | [`fibers`] | the loop of a worker with several in flight, each in a fiber |
+//! | [`fibers`] | the loop of a worker with several in flight, each in a fiber that migrates, or whose worker talks with others |
+//! | [`interleaved`] | the same where fibers stay, and stop while lines are on their way |
+//! | [`admission`] | how many of those begin transactions |
 //! | [`lent`] | slots for threads that are no workers |
 //! | [`slot`] | a transaction slot: plans and runs |
 //! | [`statistics`] | what the worker draws, counts and decides |
@@ -22,7 +24,9 @@
 //! The loop allocates nothing, makes no system call, and writes no cache line that another worker looks at, except the
 //! data.
 
+pub(crate) mod admission;
 pub(crate) mod fibers;
+pub(crate) mod interleaved;
 mod interval;
 pub(crate) mod lent;
 mod precedence;

@@ -376,6 +376,14 @@ impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
         }
     }
 
+    /// The same, and lets others run until they may have come.
+    #[inline(always)]
+    pub fn fetch_planned<P: Procedure>(&mut self, drawn: &Drawn<P>) {
+        if self.prefetch {
+            self.txn.fetch_planned(&drawn.plan);
+        }
+    }
+
     /// Ends the slot, which has been free since then.
     pub fn leave<C: Client>(mut self, statistics: &mut WorkerStatistics<'_, C>, free_since: Ticks) {
         statistics.leave(free_since);

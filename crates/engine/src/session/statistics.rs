@@ -260,6 +260,12 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         Next::Drawn
     }
 
+    /// Whether no transaction is taken any more.
+    #[inline(always)]
+    pub fn is_over(&self) -> bool {
+        self.left == 0
+    }
+
     /// Whether the first of the ring has.
     #[inline]
     fn has_arrived(&mut self) -> bool {

@@ -3,6 +3,7 @@
 
 use super::allocation_cache::{AllocationCache, PartitionCache};
 use crate::durability::checkpoint::{Beginning, PARTS_OF_PARTITION};
+use crate::facade::cpu;
 use crate::facade::region::{Pages, RegionError};
 use crate::facade::shared::Arc;
 use crate::index::hash::Hash;
@@ -37,6 +38,8 @@ pub(crate) struct Table {
     pub shape: Shape,
     /// Within these bytes of a row a span must lie; none, if rows vary in length.
     span_bytes: usize,
+    /// That it takes when it holds its capacity.
+    bytes: u64,
     /// By instance.
     memories: Box<[Memory]>,
     partitions: Box<[Partition]>,
@@ -119,6 +122,7 @@ impl Table {
             );
         }
         let shape = Shape::of(layout, &description);
+        let bytes = Self::bytes_for(&description, layout);
         let span_bytes = if description.varies() { 0 } else { description.row_bytes };
         let records = Self::records_by_partition(&description, layout.partitions);
         let memory = |_| Memory::reserve(&description, layout, records, most);
@@ -133,7 +137,7 @@ impl Table {
             }
         };
         let partitions = (0..layout.partitions).map(partition).collect();
-        Ok(Table { id, description, shape, span_bytes, memories, partitions })
+        Ok(Table { id, description, shape, span_bytes, bytes, memories, partitions })
     }
 
     /// Bytes that a table will take when it holds its capacity, without rows that vary in length: how long they are is not known.
@@ -157,6 +161,12 @@ impl Table {
     /// Records' memory that was taken, used or not.
     pub fn records_taken(&self) -> u64 {
         self.arenas().map(Arena::taken).sum()
+    }
+
+    /// Whether its lines are mostly not in a core's own caches, for who asks: an explored run may be over a table that was loaded unobserved.
+    #[inline(always)]
+    pub fn is_far(&self) -> bool {
+        self.bytes >= cpu::near_bytes()
     }
 
     /// How the keys of its graveyards are indexed.

@@ -120,7 +120,7 @@ where
     }
 
     fn slots(clients: usize, _: usize, options: &EngineOptions) -> usize {
-        clients * options.in_flight
+        clients * options.in_flight.in_fibers()
     }
 
     fn run<C: Client>(setting: Setting<'_>, clients: Vec<C>) -> Reports<C> {

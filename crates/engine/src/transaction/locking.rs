@@ -70,12 +70,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
     #[inline(always)]
     fn lock_here(&mut self, place: Place<'_>, mode: Mode, who: RequesterOf<A>) -> Found {
         let (found, gap) = self.look_up_near(place);
-        let acquire = |record| {
-            self.architecture.at(place.partition, move |site| {
-                ProtocolOf::<A>::acquire(site.meta(record), mode, site.request(who))
-            })
-        };
-        (found, gap, found.map(acquire))
+        (found, gap, found.map(|record| self.acquire(record, mode, who)))
     }
 
     /// The same in one step, at its bucket.
@@ -105,6 +100,14 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         (found, GapId::Leaf(leaf), verdict)
     }
 
+    /// Asks a record.
+    #[inline(always)]
+    fn acquire(&mut self, record: RecordRef, mode: Mode, who: RequesterOf<A>) -> Verdict {
+        self.architecture.at(PartitionId(who.partition), move |site| {
+            ProtocolOf::<A>::acquire(site.meta(record), mode, site.request(who))
+        })
+    }
+
     /// Locks a record that was met under a key, and adds it. `false`: ask again from the look-up on.
     pub(super) fn lock_met(
         &mut self,
@@ -113,9 +116,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         asked: u32,
     ) -> Result<bool, Abort> {
         let who = self.next_requester(place.partition);
-        let verdict = self.architecture.at(place.partition, move |site| {
-            ProtocolOf::<A>::acquire(site.meta(record), Mode::Shared, site.request(who))
-        });
+        let verdict = self.acquire(record, Mode::Shared, who);
         self.heed_denial(verdict, place, Mode::Shared);
         let granted = self.heed_lock(verdict, asked, Lockable::Record(record), who)? == Wake::Granted;
         if granted {

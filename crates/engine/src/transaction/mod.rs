@@ -34,6 +34,7 @@
 //! | [`snapshot`], [`snapshot_scan`] | reading a snapshot |
 //! | [`access_set`], [`write_log`] | what it has touched and what it will write |
 //! | [`prefetch`] | asking for lines ahead |
+//! | [`fetch`] | asking for lines, and letting others run until they may have come |
 //! | [`walk`] | which keys come next, for a checkpoint |
 //! | [`stopwatch`] | where its time goes |
 //!
@@ -49,6 +50,7 @@ mod batch;
 mod claiming;
 mod commit;
 mod copies;
+mod fetch;
 mod gaps;
 mod in_place;
 mod keys;
@@ -108,6 +110,7 @@ use contract::{
     Abort, AbortReason, Access as Use, CommitId, Key, Merge, PartitionId, Plan, PlannedKey, Presence,
     Receipts, RunError, SnapshotCanary, Span, TableId, TimeClass,
 };
+use fetch::Met;
 use gaps::GapPlace;
 use keys::{Keys, Spot};
 use near::Nearby;
@@ -247,6 +250,8 @@ pub(crate) struct Txn<'e, A: Architecture> {
     emptied: Vec<Place<'e>>,
     /// What it asks for when it begins, where that is asked for at once.
     wanted: Vec<WantedBy<'e, A>>,
+    /// What it has met on the way to its operation.
+    met: Option<Met>,
     /// Whether it asks for the lines of what a procedure names ahead, and of what its scans come to.
     heeds_hints: bool,
     /// Whether it locks all that its plan names before it does anything.
@@ -336,6 +341,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             keys: Keys::new(),
             emptied: Vec::with_capacity(16),
             wanted: Vec::with_capacity(if ProtocolOf::<A>::REQUESTS_AHEAD { 256 } else { 0 }),
+            met: None,
             heeds_hints: false,
             preclaims: false,
             claims: Vec::new(),
@@ -430,6 +436,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     fn begin_attempt(&mut self, attempt: Attempt) {
         AccessOf::<A>::before_drawing(self);
         let Txn { architecture, stopwatch, draws, state, .. } = self;
+        architecture.begin_attempt(attempt);
         state.begin(attempt, || draw(architecture, stopwatch, draws));
         AccessOf::<A>::drawn(self);
     }
@@ -447,6 +454,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     #[inline(always)]
     fn refresh_epoch(&mut self) {
         self.nearby.forget_met();
+        self.met = None;
         let (redo, draws) = (&mut self.redo, &mut self.draws);
         self.epoch = self.epochs.refresh_after(self.in_epochs, self.epoch, || {
             draws.lose_batch();
@@ -636,10 +644,13 @@ impl<'e, A: Architecture> Txn<'e, A> {
 
     /// A key's record, and what protects the key if it has none. Reads the index from here, wherever its partition is.
     #[inline(always)]
-    fn look_up(&self, place: Place<'_>) -> (Option<RecordRef>, GapId) {
+    fn look_up(&mut self, place: Place<'_>) -> (Option<RecordRef>, GapId) {
         match &place.table.partition(place.partition).index {
             Index::Hashed(index) => (index.find(place.hash, place.key), GapId::Bucket(place.hash)),
             Index::Ordered(index) => {
+                if let Some(found) = self.take_found(place, index) {
+                    return (found.record, GapId::Leaf(found.leaf));
+                }
                 // SAFETY: the key stays where it is meanwhile.
                 let found = unsafe { self.spot(place).with(|key| index.find(key)) };
                 (found.record, GapId::Leaf(found.leaf))
@@ -652,11 +663,17 @@ impl<'e, A: Architecture> Txn<'e, A> {
     fn look_up_near(&mut self, place: Place<'_>) -> (Option<RecordRef>, GapId) {
         match &place.table.partition(place.partition).index {
             Index::Ordered(index) if !place.table.has_byte_strings() => {
-                let found = index.find_near(self.nearby.of(place), &place.key.bytes());
+                let found = match self.take_found(place, index) {
+                    Some(found) => found,
+                    None => index.find_near(self.nearby.of(place), &place.key.bytes()),
+                };
                 (found.record, GapId::Leaf(found.leaf))
             }
             Index::Hashed(index) => {
-                let found = self.nearby.take_met(place).or_else(|| index.find(place.hash, place.key));
+                let found = match self.take_record(place) {
+                    Some(record) => Some(record),
+                    None => self.nearby.take_met(place).or_else(|| index.find(place.hash, place.key)),
+                };
                 (found, GapId::Bucket(place.hash))
             }
             Index::Ordered(_) => self.look_up(place),
@@ -758,6 +775,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             return self.read_own(position, span, see);
         }
         self.enter(place)?;
+        self.fetch(place, span, false);
         AccessOf::<A>::read(self, place, span, see)
     }
 
@@ -768,6 +786,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             return Ok((presence == Presence::Present).then_some(position));
         }
         self.enter(place)?;
+        self.fetch_header(place, true);
         AccessOf::<A>::find_to_write(self, place)
     }
 
@@ -781,6 +800,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             return self.blind_own(position, span, blind);
         }
         self.enter(place)?;
+        self.fetch(place, span, true);
         let Some(position) = AccessOf::<A>::find_to_write(self, place)? else {
             return Ok(Presence::Missing);
         };

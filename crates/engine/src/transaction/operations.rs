@@ -41,6 +41,7 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
             return self.update_own(position, span, change);
         }
         self.enter(place)?;
+        self.fetch(place, span, true);
         AccessOf::<A>::update(self, place, span, change)
     }
 
@@ -67,6 +68,7 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
             };
         }
         self.enter(place)?;
+        self.fetch(place, span.with(shown), true);
         AccessOf::<A>::update_seeing(self, place, (span, change), (shown, see))
     }
 

@@ -38,6 +38,7 @@ impl<A: Architecture<Protocol: Locking>> Txn<'_, A> {
         }
         let place = self.place(table, key);
         self.enter(place)?;
+        self.fetch_header(place, true);
         if let Some(record) = self.lock_record(place, mode)? {
             let kind = if mode == Mode::Exclusive { Kind::Write } else { Kind::Read };
             self.add(place, record, kind, None);

@@ -86,7 +86,7 @@ impl<A: Architecture> Txn<'_, A> {
     }
 
     #[inline(always)]
-    fn prefetch_record(record: RecordRef, span: Span, writes: bool) {
+    pub(super) fn prefetch_record(record: RecordRef, span: Span, writes: bool) {
         let header = AccessOf::<A>::READS_WRITE_METADATA || writes;
         let row = writes && AccessOf::<A>::WRITES_IN_PLACE;
         record.row::<HeaderOf<A>>().prefetch(span, header, row);
@@ -113,6 +113,7 @@ impl<A: Architecture> Txn<'_, A> {
                 }
             }
         }
+        self.fetch_named(table, keys);
     }
 
     /// The same of keys of one partition, [`MOST_AHEAD`] at most.

@@ -69,6 +69,7 @@ impl<'e, A: Architecture<Protocol: Locking>> Txn<'e, A> {
                 continue;
             }
             let place = self.place(table, key);
+            self.fetch_header(place, true);
             if let (Some(record), _) = self.look_up(place) {
                 let stamp = self.state.stamp_for((place.table.id, key));
                 wanted.push(Wanted { place, record, mode, stamp, is_counted: false });

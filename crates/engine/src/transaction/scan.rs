@@ -281,6 +281,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         }
         let mut shown = 0;
         for cursor in &mut *cursors {
+            self.fetch_leaf(scan, cursor);
             self.fill(scan, cursor, scan.limit)?;
         }
         while shown < scan.limit {
@@ -307,6 +308,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         see: &mut dyn FnMut(&[u8], &[u8]),
     ) -> Result<usize, Abort> {
         let mut shown = 0;
+        self.fetch_leaf(scan, cursor);
         loop {
             self.fill(scan, cursor, scan.limit - shown)?;
             if !cursor.has_head() {
@@ -333,6 +335,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
             cursor.turn_over(scan);
             self.remember_leaf(scan, cursor);
             self.prefetch_shown(scan, cursor, most);
+            self.fetch_shown(scan, cursor, most);
         }
         Ok(())
     }

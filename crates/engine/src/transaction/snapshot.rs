@@ -9,6 +9,7 @@ use super::access::{Access as _, AccessOf};
 use super::{Aside, HeaderOf, Place, Txn, values};
 use crate::architecture::Architecture;
 use crate::facade::atomic::{Ordering, fence};
+use crate::protocol::Attempt;
 use crate::record::RecordRef;
 use crate::record::value::{WORD, Word};
 use crate::storage::Table;
@@ -40,6 +41,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
     /// Starts a transaction that reads the newest snapshot; [`Txn::end_snapshot`] ends it.
     pub fn begin_snapshot(&mut self) {
         self.clear();
+        self.architecture.begin_attempt(Attempt::First);
         self.snapshot = AccessOf::<A>::begin_snapshot(self);
         self.aside = Some(Aside::Snapshot);
     }
@@ -104,6 +106,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         work::operation(span.length());
         self.refresh_epoch();
         let place = self.place(table, key);
+        self.fetch(place, span, false);
         self.stopwatch.enter(TimeClass::Index);
         let (found, _) = self.look_up(place);
         self.stopwatch.enter(TimeClass::Useful);

@@ -47,6 +47,9 @@ impl<A: Architecture> Txn<'_, A> {
                 return self.insert_own(position, row);
             }
             self.enter(place)?;
+            if asked == 0 {
+                self.fetch_to_link(place);
+            }
             if A::LOCKS_PLANS && self.runs_ahead {
                 return self.insert_ahead(place, row);
             }

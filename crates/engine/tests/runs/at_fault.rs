@@ -159,7 +159,8 @@ fn a_transaction_that_aborts_for_ever_ends_with_its_run() {
     for pair in supported() {
         for warmup in [Duration::ZERO, Duration::from_millis(20)] {
             let until = Until::Interval { warmup, duration: Duration::from_millis(10) };
-            let options = EngineOptions { back_off_cap_ns: 0, in_flight: 1, ..EngineOptions::default() };
+            let options =
+                EngineOptions { back_off_cap_ns: 0, in_flight: 1.into(), ..EngineOptions::default() };
             let needs_two = [ArchitectureName::AsymmetricDelegation, ArchitectureName::Orthrus];
             let workers = if needs_two.contains(&pair.architecture) { 2 } else { 1 };
             let arrangement = ThisEngine::arrange(pair, workers, &options).expect("it fits");

@@ -83,7 +83,7 @@ fn all_workers_count_in_one_interval() {
 fn what_outlasts_the_interval_is_followed_to_its_end() {
     let pace = 2 * INTERVAL;
     // With several in flight a worker has so much left that a core that is taken away is enough for one of them to be given up.
-    let options = EngineOptions { in_flight: 1, ..EngineOptions::default() };
+    let options = EngineOptions { in_flight: 1.into(), ..EngineOptions::default() };
     for pair in supported() {
         let RunOutcome { clients, measurement, .. } = run(pair, 2, &Rows::taking(pace), &options);
         // The first ones began before the interval, and may have ended in it; some began in it, and none of these ended in it.

@@ -190,7 +190,7 @@ impl Workload for Loading {
 
 /// One transaction at a time: each slot has memory of its own.
 fn one_at_a_time() -> EngineOptions {
-    EngineOptions { in_flight: 1, ..EngineOptions::default() }
+    EngineOptions { in_flight: 1.into(), ..EngineOptions::default() }
 }
 
 /// A loaded store, and how to run over it.

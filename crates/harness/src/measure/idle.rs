@@ -118,10 +118,6 @@ enum Why {
 }
 
 impl Point<'_> {
-    fn is_divided(&self) -> bool {
-        OptionDescription::named("instances").is_some_and(|instances| instances.is_used_by(self.pair))
-    }
-
     fn told<E: Engine>(&self) -> Told<'_> {
         let options = &self.subject.options;
         let cc_threads = match options.division {
@@ -158,9 +154,7 @@ impl Point<'_> {
         let Some(option) = OptionDescription::named(choice.name) else {
             return self.has_few_homes::<E>(&told, choice);
         };
-        // Workers of instances have several in flight.
-        let is_deployed = told.instances > 1 && self.is_divided();
-        if !(option.is_used_by(self.pair) || is_deployed && option.name == "in-flight") {
+        if !option.is_used_by(self.pair) {
             return Some(Why::UsedBy(option.users().unwrap_or_default()));
         }
         let (_, rule) = RULES.iter().find(|(name, _)| *name == choice.name)?;

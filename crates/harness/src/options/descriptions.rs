@@ -494,11 +494,15 @@ pub static OPTIONS: &[OptionDescription] = &[
     },
     OptionDescription {
         name: "in-flight",
-        value: "N",
-        help: "Transactions in flight per worker",
-        used_by: UsedBy::Architectures(&[ArchitectureName::Dora, ArchitectureName::Orthrus]),
+        value: "N|auto|default",
+        help: "Transactions in flight per worker; under shared-everything one by default, and with auto as many as bring most",
+        used_by: UsedBy::Architectures(&[
+            ArchitectureName::SharedEverything,
+            ArchitectureName::Dora,
+            ArchitectureName::Orthrus,
+        ]),
         in_checks: true,
-        set: |options, value| assign(&mut options.engine.in_flight, at_least_one(value)),
+        set: |options, value| assign(&mut options.engine.in_flight, value.parse()),
         get: |options| options.engine.in_flight.to_string(),
     },
     OptionDescription {

@@ -3,55 +3,61 @@
 
 use super::OptionDescription;
 use crate::text::durations;
-use contract::{BindingName, EngineOptions, Instances, PairName};
+use contract::{ArchitectureName, BindingName, EngineOptions, InFlight, Instances, PairName};
 use std::time::Duration;
 
-/// How a value is said; "" of a variant that is not there.
-type Said = fn(&EngineOptions) -> String;
+/// How a value is said of these pairs; "" of a variant that is not there.
+type Said = fn(&EngineOptions, &[PairName]) -> String;
 
 /// The names of [`OPTIONS`](super::OPTIONS) that are named, each with how its value is said.
 const EXTRAS: [(&str, Said); 23] = [
-    ("prefetch", |engine| format!("prefetch {}", engine.prefetch)),
-    ("back-off", |engine| match engine.back_off_cap_ns {
+    ("prefetch", |engine, _| format!("prefetch {}", engine.prefetch)),
+    ("back-off", |engine, _| match engine.back_off_cap_ns {
         0 => "back-off off".to_owned(),
         cap => format!("back-off {}..{cap} ns", engine.back_off_first_ns),
     }),
-    ("precedence-after", |engine| match engine.precedence_after {
+    ("precedence-after", |engine, _| match engine.precedence_after {
         0 => "no precedence".to_owned(),
         1 => "precedence after 1 abort".to_owned(),
         aborts => format!("precedence after {aborts} aborts"),
     }),
-    ("deadlock-timeout", |engine| match engine.deadlock_timeout_ns {
+    ("deadlock-timeout", |engine, _| match engine.deadlock_timeout_ns {
         None => "no timeout".to_owned(),
         Some(0) => "waits for no lock".to_owned(),
         Some(ns) => format!("waits {} for a lock", durations::show(Duration::from_nanos(ns))),
     }),
-    ("sample", |engine| match engine.sample_one_in {
+    ("sample", |engine, _| match engine.sample_one_in {
         0 => "no transaction timed by class".to_owned(),
         number => format!("one transaction in {number} timed by class"),
     }),
-    ("rate", |engine| match engine.open_loop {
+    ("rate", |engine, _| match engine.open_loop {
         None => String::new(),
         Some(open) => format!("an open loop of {} {} arrivals a second", open.rate_per_s, open.arrivals),
     }),
-    ("latch", |engine| format!("latch of lock lists {}", engine.latch)),
-    ("timestamps", |engine| format!("timestamps {}", engine.timestamps)),
-    ("partition-latch", |engine| {
+    ("latch", |engine, _| format!("latch of lock lists {}", engine.latch)),
+    ("timestamps", |engine, _| format!("timestamps {}", engine.timestamps)),
+    ("partition-latch", |engine, _| {
         format!(
             "latch of partitions {}",
             engine.partition_latch.map_or("auto".to_owned(), |latch| latch.to_string())
         )
     }),
-    ("in-flight", |engine| format!("{} in flight per worker", engine.in_flight)),
-    ("servers", |engine| format!("{} server{}", engine.servers, if engine.servers == 1 { "" } else { "s" })),
-    ("cc-threads", |engine| match engine.cc_threads {
+    ("in-flight", |engine, pairs| match engine.in_flight {
+        InFlight::Default if !pairs.iter().any(|pair| has_fibers(pair.architecture)) => String::new(),
+        InFlight::Auto => "as many in flight per worker as bring most".to_owned(),
+        told => format!("{} in flight per worker", told.in_fibers()),
+    }),
+    ("servers", |engine, _| {
+        format!("{} server{}", engine.servers, if engine.servers == 1 { "" } else { "s" })
+    }),
+    ("cc-threads", |engine, _| match engine.cc_threads {
         1 => "1 concurrency-control thread".to_owned(),
         threads => format!("{threads} concurrency-control threads"),
     }),
-    ("forwarding", |engine| variant(!engine.forwarding, "no forwarding of requests")),
-    ("shared-lock-table", |engine| variant(engine.shared_lock_table, "a shared lock table")),
-    ("locks-by-hash", |engine| variant(engine.locks_by_hash, "locks divided by hash")),
-    ("instances", |engine| {
+    ("forwarding", |engine, _| variant(!engine.forwarding, "no forwarding of requests")),
+    ("shared-lock-table", |engine, _| variant(engine.shared_lock_table, "a shared lock table")),
+    ("locks-by-hash", |engine, _| variant(engine.locks_by_hash, "locks divided by hash")),
+    ("instances", |engine, _| {
         let instances = match engine.instances {
             Instances::ONE => return String::new(),
             Instances::PerCore => "an instance for each worker".to_owned(),
@@ -59,25 +65,30 @@ const EXTRAS: [(&str, Said); 23] = [
             Instances::PerMachine => "an instance for each machine".to_owned(),
             Instances::Count(count) => format!("{count} instances"),
         };
-        format!("{instances}, {} in flight per worker", engine.in_flight)
+        format!("{instances}, {} in flight per worker", engine.in_flight.in_fibers())
     }),
-    ("channel", |engine| match engine.instances {
+    ("channel", |engine, _| match engine.instances {
         Instances::ONE => String::new(),
         _ => format!("{} between instances", engine.channel),
     }),
-    ("bind", |engine| match engine.bind {
+    ("bind", |engine, _| match engine.bind {
         BindingName::Cores => String::new(),
         BindingName::Sockets => "workers bound to sockets".to_owned(),
         BindingName::Off => "workers not bound".to_owned(),
     }),
-    ("readers-wait", |engine| variant(!engine.readers_wait, "readers abort at locks")),
-    ("one-shot", |engine| variant(engine.instances != Instances::ONE && !engine.one_shot, "no fragments")),
-    ("split-indexes", |engine| variant(engine.split_indexes, "split indexes")),
-    ("preclaim", |engine| variant(engine.preclaim, "locks preclaimed")),
-    ("selective-contention-analysis", |engine| {
+    ("readers-wait", |engine, _| variant(!engine.readers_wait, "readers abort at locks")),
+    ("one-shot", |engine, _| variant(engine.instances != Instances::ONE && !engine.one_shot, "no fragments")),
+    ("split-indexes", |engine, _| variant(engine.split_indexes, "split indexes")),
+    ("preclaim", |engine, _| variant(engine.preclaim, "locks preclaimed")),
+    ("selective-contention-analysis", |engine, _| {
         variant(engine.selective_contention_analysis, "selective contention analysis")
     }),
 ];
+
+/// Whether workers have several transactions in flight unless they are told otherwise.
+fn has_fibers(architecture: ArchitectureName) -> bool {
+    matches!(architecture, ArchitectureName::Dora | ArchitectureName::Orthrus)
+}
 
 fn variant(is_there: bool, words: &str) -> String {
     if is_there { words.to_owned() } else { String::new() }
@@ -93,25 +104,26 @@ pub fn extras_of_points<'a>(
     engines: impl Iterator<Item = &'a EngineOptions> + Clone,
     pairs: &[PairName],
 ) -> String {
-    said(engines, |option| pairs.iter().any(|pair| option.is_used_by(*pair)))
+    said(engines, pairs, |_| true)
 }
 
 /// The same of a check, as far as that has the options.
 pub fn extras_of_check(engine: &EngineOptions, pair: Option<PairName>) -> String {
-    let is_used = |option: &OptionDescription| pair.is_some_and(|pair| option.is_used_by(pair));
-    said([engine].into_iter(), |option| option.in_checks && is_used(option))
+    said([engine].into_iter(), pair.as_slice(), |option| option.in_checks)
 }
 
 fn said<'a>(
     engines: impl Iterator<Item = &'a EngineOptions> + Clone,
+    pairs: &[PairName],
     is_wanted: impl Fn(&OptionDescription) -> bool,
 ) -> String {
     let (mut said, mut differing) = (Vec::new(), Vec::new());
     for (name, words) in EXTRAS {
-        if !is_wanted(OptionDescription::named(name).expect("a name of OPTIONS")) {
+        let option = OptionDescription::named(name).expect("a name of OPTIONS");
+        if !(is_wanted(option) && pairs.iter().any(|pair| option.is_used_by(*pair))) {
             continue;
         }
-        let mut values = engines.clone().map(words);
+        let mut values = engines.clone().map(|engine| words(engine, pairs));
         let Some(first) = values.next() else { continue };
         match values.all(|other| other == first) {
             true => said.extend((!first.is_empty()).then_some(first)),
@@ -127,7 +139,7 @@ fn said<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use contract::{ArchitectureName, PartitionLatchName, ProtocolName};
+    use contract::{PartitionLatchName, ProtocolName};
 
     const NO_WAIT: PairName =
         PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::NoWait };
@@ -139,8 +151,12 @@ mod tests {
         let common =
             "back-off 500..1024000 ns, precedence after 256 aborts, one transaction in 64 timed by class";
         assert_eq!(extras(&ours, &[NO_WAIT]), format!("prefetch on, {common}"));
-        let dora = format!("{common}, {} in flight per worker", ours.in_flight);
+        let dora = format!("{common}, {} in flight per worker", ours.in_flight.in_fibers());
         assert_eq!(extras(&ours, &[DORA]), dora);
+        let told = EngineOptions { in_flight: 8.into(), ..EngineOptions::default() };
+        assert!(extras(&told, &[NO_WAIT]).ends_with("by class, 8 in flight per worker"));
+        let auto = EngineOptions { in_flight: InFlight::Auto, ..EngineOptions::default() };
+        assert!(extras(&auto, &[NO_WAIT]).ends_with("by class, as many in flight per worker as bring most"));
         for protocol in [ProtocolName::DlDetect, ProtocolName::Dreadlocks, ProtocolName::WaitDie] {
             let words = extras(&ours, &[PairName { protocol, ..NO_WAIT }]);
             assert!(words.contains("latch of lock lists") && words.contains("no timeout, "), "{words}");

@@ -40,6 +40,7 @@ pub fn current() -> Option<usize> {
 }
 
 /// Whether a panic unwinds the thread that asks.
+#[inline]
 pub fn is_unwinding() -> bool {
     std::thread::panicking()
 }

@@ -114,6 +114,15 @@ pub fn transactions_between_looks() -> u64 {
     }
 }
 
+/// As on the hardware; in an exploration none, so that whoever waits for far lines does so wherever he may.
+#[inline]
+pub fn near_bytes() -> u64 {
+    match control() {
+        Control::Exploring => 0,
+        _ => crate::hardware::cpu::near_bytes(),
+    }
+}
+
 /// Holds the core up for a random time, up to the machine's jitter: what a real core is held up by without doing it. Free in
 /// an exploration, whose schedules are random by themselves.
 #[inline]

@@ -119,25 +119,51 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// As [`OrderedIndex::find`]; starts where a key that is near has gone.
     #[inline]
     pub fn find_near(&self, finger: &mut Finger, key: &[u8]) -> Found {
+        self.find_near_fetching(finger, key, || ())
+    }
+
+    /// The same; calls `fetch` as [`OrderedIndex::find_fetching`] does.
+    #[inline(always)]
+    pub fn find_near_fetching(&self, finger: &mut Finger, key: &[u8], mut fetch: impl FnMut()) -> Found {
         let key = Probe::new(key);
         let rank = Rank::of(&key);
         loop {
-            let at = self.approach(finger, &key, rank);
+            let at = self.approach_fetching(finger, &key, rank, &mut fetch);
             if let Some(found) = at.and_then(|at| self.look_into(at, &key)) {
                 return found;
             }
         }
     }
 
+    /// Goes where a key is to be linked, and asks for the lines on the way; calls `fetch` as [`OrderedIndex::find_fetching`] does. If key and
+    /// fence have ranks, the finger is there afterwards.
+    pub fn fetch_to_link(&self, allocations: &mut AllocationCache, key: &[u8], fetch: impl FnMut()) {
+        let key = Probe::new(key);
+        let _: Option<Stop> =
+            self.approach_fetching(allocations.fingers.of(&key), &key, Rank::of(&key), fetch);
+    }
+
     /// One attempt to find the leaf responsible for a key. The finger is there afterwards, if key and fence have ranks.
     #[inline(always)]
     pub(super) fn approach(&self, finger: &mut Finger, key: &Probe<'_>, rank: Option<Rank>) -> Option<Stop> {
+        self.approach_fetching(finger, key, rank, || ())
+    }
+
+    /// The same; `fetch` is called on the way.
+    #[inline(always)]
+    fn approach_fetching(
+        &self,
+        finger: &mut Finger,
+        key: &Probe<'_>,
+        rank: Option<Rank>,
+        fetch: impl FnMut(),
+    ) -> Option<Stop> {
         if let Some(at) = finger.towards(rank)
             && F::look(self.state(at.node)) == at.state
         {
             return Some(at);
         }
-        let (at, upper) = self.descend_with_upper(key)?;
+        let (at, upper) = self.descend_with_upper(key, fetch)?;
         *finger = Finger::new(at, rank, upper);
         Some(at)
     }

@@ -218,6 +218,25 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         }
     }
 
+    /// As [`OrderedIndex::find`]; calls `fetch` where lines have been asked for that are probably far, once before it reads each. It answers
+    /// what was there when it returned, and that may be long after it was called.
+    #[inline]
+    pub fn find_fetching(&self, key: &[u8], mut fetch: impl FnMut()) -> Found {
+        let key = Probe::new(key);
+        loop {
+            let at = self.descend_fetching(&key, &mut fetch);
+            if let Some(found) = at.and_then(|at| self.look_into(at, &key)) {
+                return found;
+            }
+        }
+    }
+
+    /// Whether a look-up in this epoch would meet the same as `found`, for the same key.
+    #[inline(always)]
+    pub fn still_meets(&self, found: &Found) -> bool {
+        F::is_unchanged(&self.leaf(found.leaf).state, found.version.0)
+    }
+
     #[inline(always)]
     fn try_find(&self, key: &Probe<'_>) -> Option<Found> {
         self.look_into(self.descend(key)?, key)

@@ -212,6 +212,12 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         }
     }
 
+    /// Asks for the lines on the way to that leaf; calls `fetch` as [`OrderedIndex::find_fetching`] does.
+    pub fn fetch_leaf(&self, bound: Bound<&[u8]>, direction: Direction, fetch: impl FnMut()) {
+        // If it fails, who reads the leaf goes there again.
+        let _: Option<End> = self.descend_noting_fetching(target_of(bound, direction), |_| (), fetch);
+    }
+
     #[inline]
     fn try_read_leaf<R>(
         &self,
