@@ -275,6 +275,7 @@ mod tests {
             (ORTHRUS, ("split-indexes", "on"), ("workers", "3")),
             (SILO, ("snapshot-every", "2"), ("snapshots", "on")),
             (serial, ("timestamps", "atomic"), ("partition-latch", "timestamp")),
+            (SILO, ("arrivals", "constant"), ("rate", "1000")),
             (SILO, ("loggers", "2"), log),
             (SILO, ("compress", "on"), log),
             (SILO, ("epochs-follow-disk", "on"), log),
