@@ -17,6 +17,7 @@ pub fn of_results(results: &Results, agenda: &Agenda) -> String {
     blocks.extend(results.cells.iter().map(detail));
     blocks.push(settings(agenda));
     render(&Page {
+        trail: Vec::new(),
         title: "Beside other stores".to_owned(),
         command: results.command.clone(),
         lead: lead(agenda),
