@@ -57,7 +57,7 @@ pub fn arguments() -> Command {
         )
         .arg(crate::arguments::json())
         .after_help(
-            "Workload, workers, instances, level, loggers, compression, sizes of files, the length of epochs, faults of the disk and the \
+            "Workload, workers, instances, transactions in flight, level, loggers, compression, sizes of files, the length of epochs, faults of the disk and the \
              interleaving are drawn from a run's seed. From each crash point a store is recovered: every commit that somebody was \
              told of must be there, and what is there must be a prefix of the serial order. Exits with 1 if it is not. With --kill node, \
              or --channel-faults, every run is of two or three nodes, each with a log of its own: the survivors must end, name whom they have lost, \

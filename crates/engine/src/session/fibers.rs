@@ -224,8 +224,14 @@ fn live<'e, A: InSlots<'e>, C: Client>(
                 Err(panic) => home.fail(panic),
             }
         }
-        while slot.waits_for_log() {
-            slot.rest(&mut cpu::Spin::new());
+        if slot.waits_for_log() {
+            // SAFETY: as above.
+            let ended = unsafe { &*home }.statistics.last();
+            while slot.waits_for_log() {
+                slot.rest(&mut cpu::Spin::new());
+            }
+            // SAFETY: as above.
+            unsafe { &mut *home }.statistics.has_waited_for_log(begun, ended);
         }
         // SAFETY: as above.
         let at_home = unsafe { &mut *home };

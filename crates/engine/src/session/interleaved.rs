@@ -136,7 +136,10 @@ fn live<'e, P: Protocol, F: Concurrent, C: Client>(
     start: Ticks,
     home: *mut Home<'_, C>,
 ) {
+    // It is in no epoch until it is admitted.
+    slot.txn.suspend();
     slot.txn.architecture.let_others_run();
+    slot.txn.resume();
     let mut free_since = start;
     // SAFETY: the fiber runs, so the worker's loop is in `round` and holds no borrow of `home`, nor does another fiber; and this borrow ends
     // before the next suspension.
@@ -147,6 +150,8 @@ fn live<'e, P: Protocol, F: Concurrent, C: Client>(
         if number >= admission.admitted() && !statistics.is_over() {
             slot.tell_effort_of_last_phase(statistics);
             rest(&mut slot, home);
+            // SAFETY: as above.
+            free_since = unsafe { &mut *home }.statistics.has_rested(free_since);
             continue;
         }
         match catch_unwind(AssertUnwindSafe(|| statistics.next(|_| {}))) {
@@ -209,8 +214,14 @@ fn live<'e, P: Protocol, F: Concurrent, C: Client>(
             Ok(Err(error)) => at_home.statistics.fail(error),
             Err(panic) => at_home.fail(panic),
         }
-        while slot.waits_for_log() {
-            rest(&mut slot, home);
+        if slot.waits_for_log() {
+            // SAFETY: as above.
+            let ended = unsafe { &*home }.statistics.last();
+            while slot.waits_for_log() {
+                rest(&mut slot, home);
+            }
+            // SAFETY: as above.
+            unsafe { &mut *home }.statistics.has_waited_for_log(begun, ended);
         }
         // SAFETY: as above.
         let statistics = unsafe { &mut (*home).statistics };
@@ -251,8 +262,11 @@ fn walk<P: Protocol, F: Concurrent, C: Client>(
     home: *mut Home<'_, C>,
 ) {
     let Some(log) = walked else { return };
-    if let Err(error) = slot.walk(log) {
-        // SAFETY: as in `live`.
-        unsafe { &mut *home }.statistics.fail(error);
+    let walked = slot.walk(log);
+    // SAFETY: as in `live`.
+    let statistics = unsafe { &mut (*home).statistics };
+    if let Err(error) = walked {
+        statistics.fail(error);
     }
+    statistics.is_ready();
 }

@@ -112,11 +112,15 @@ pub(crate) fn run<A: Architecture, C: Client>(
             Err(error) => statistics.fail(error),
         }
         rest = cpu::Spin::new();
-        while slot.waits_for_log() {
-            slot.rest(&mut rest);
+        if slot.waits_for_log() {
+            let ended = statistics.last();
+            while slot.waits_for_log() {
+                slot.rest(&mut rest);
+            }
+            statistics.has_waited_for_log(begun, ended);
         }
-        acknowledge(&mut slot, &mut statistics);
         free_since = statistics.last();
+        acknowledge(&mut slot, &mut statistics);
         rest = cpu::Spin::new();
     }
     while statistics.waits_for_log() {
@@ -132,9 +136,10 @@ pub(crate) fn run<A: Architecture, C: Client>(
 /// Counts what has become durable, and walks for a checkpoint, if one is taken.
 #[inline(always)]
 fn acknowledge<A: Architecture, C: Client>(slot: &mut Slot<'_, A>, statistics: &mut WorkerStatistics<'_, C>) {
-    if let Some(log) = slot.acknowledge(statistics)
-        && let Err(error) = slot.walk(log)
-    {
-        statistics.fail(error);
+    if let Some(log) = slot.acknowledge(statistics) {
+        if let Err(error) = slot.walk(log) {
+            statistics.fail(error);
+        }
+        statistics.is_ready();
     }
 }

@@ -347,6 +347,27 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         }
     }
 
+    /// A slot that has been free since then was to begin nothing until now; answers the time.
+    pub fn has_rested(&mut self, free_since: Ticks) -> Ticks {
+        let now = clock::now();
+        let Interval { from, to, .. } = self.interval;
+        self.counts.idle_ns += now.min(to).since(free_since.max(from));
+        now
+    }
+
+    /// A transaction that had ended then has kept its slot until now, when it is durable: the next one begins now at the earliest.
+    pub fn has_waited_for_log(&mut self, begun: Begun, ended: Ticks) {
+        self.is_ready();
+        if self.interval.contains(begun.began) {
+            self.counts.response.ns += self.last.since(ended);
+        }
+    }
+
+    /// The worker was busy with something else, and is ready for a transaction now.
+    pub fn is_ready(&mut self) {
+        self.last = clock::now();
+    }
+
     /// No transaction of this worker runs, or will be ended: others need not wait for it.
     pub fn all_have_ended(&mut self) {
         self.running = 0;

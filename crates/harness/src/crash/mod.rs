@@ -33,7 +33,7 @@ mod run;
 
 pub use run::{CrashWorkload, run};
 
-use contract::{DeploymentCanary, Durability, DurabilityCanary, PairName};
+use contract::{DeploymentCanary, Durability, DurabilityCanary, InFlight, PairName};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -112,6 +112,8 @@ pub struct Plan {
     pub instances: usize,
     /// Whether transactions run in fragments that can.
     pub one_shot: bool,
+    /// Transactions that a worker has in flight.
+    pub in_flight: InFlight,
     /// Whether the disk fails, and at which operation.
     pub fault: Option<String>,
     /// The node that is killed, if one is, and when and how.

@@ -4,8 +4,8 @@ use super::judge::{Judge, Told};
 use super::nodes::{Fared, Fate, Nodes, among};
 use super::{Crashed, Find, Killed, Plan, Scenario};
 use contract::{
-    Arrangement, Arrival, Client, Completion, Durability, Engine, EngineOptions, InstanceEngine, Instances,
-    LogOptions, Lost, PairName, RunError, Seat, Selection, Until, Workload,
+    ArchitectureName, Arrangement, Arrival, Client, Completion, Durability, Engine, EngineOptions, InFlight,
+    InstanceEngine, Instances, LogOptions, Lost, PairName, RunError, Seat, Selection, Until, Workload,
 };
 use fastrand::Rng;
 use history::churn::Churn;
@@ -93,6 +93,7 @@ pub fn run<E: InstanceEngine<Link: From<Socket>>>(seed: u64, pair: PairName, sce
         checkpoint_every_ns: 0,
         instances: 1,
         one_shot: true,
+        in_flight: InFlight::Default,
         kill: None,
         channel_faults: None,
         fault: fault.map(|fault| format!("{:?} at operation {}", fault.failing, fault.operation)),
@@ -110,6 +111,15 @@ pub fn run<E: InstanceEngine<Link: From<Socket>>>(seed: u64, pair: PairName, sce
     let deployed = EngineOptions { instances: Instances::of(instances), ..EngineOptions::default() };
     let plan = match E::arrange(pair, workers, &deployed) {
         Ok(_) if instances > 1 => Plan { instances, one_shot, checkpoint_every_ns: 0, ..plan },
+        _ => plan,
+    };
+    // Two in three under shared-everything have several in flight, drawn apart.
+    let plan = match pair.architecture {
+        ArchitectureName::SharedEverything if plan.instances == 1 && !scenario.is_of_nodes() => {
+            let among = [InFlight::Default, InFlight::Told(3), InFlight::Auto];
+            let in_flight = Rng::with_seed(seed ^ 0x666c_6967_6874).choice(among).expect("three");
+            Plan { in_flight, ..plan }
+        }
         _ => plan,
     };
     let (plan, fate) = match scenario.is_of_nodes() {
@@ -216,6 +226,7 @@ impl Run<'_> {
             epoch_interval: Duration::from_nanos(self.plan.epoch_ns),
             instances: Instances::of(self.plan.instances),
             one_shot: self.plan.one_shot,
+            in_flight: self.plan.in_flight,
             deployment_canary: self.scenario.deployment_canary,
             ..EngineOptions::default()
         };

@@ -1,0 +1,46 @@
+//! Workers that wait for their logs: runs end, whatever is in flight, and the wait is that of the transaction which is to become durable.
+
+mod common;
+
+use common::{fresh_folder, run};
+
+/// Runs a line, with a log of its own.
+fn logged(line: &str) -> serde_json::Value {
+    let folder = fresh_folder("log_waits");
+    let line = format!("run {line} --workers 1 --repeat 1 --warmup 50ms --log log --json --out out");
+    let ran = run(&folder, &line.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(ran.code, Some(0), "{line}: {}", ran.err);
+    ran.json()
+}
+
+#[test]
+fn fibers_that_are_not_admitted_hold_no_log_back() {
+    for in_flight in ["auto", "8"] {
+        let line = "micro --protocol silo --records 20000 --writes 50 --duration 150ms --durability sync";
+        let summary = logged(&format!("{line} --in-flight {in_flight}"));
+        assert!(summary["commits"].as_u64() > Some(0), "{in_flight} in flight: {summary}");
+    }
+    // Slow arrivals: the log goes on between them.
+    let line = "smallbank --protocol silo --customers 20000 --duration 500ms --durability group --rate 300";
+    let summary = logged(&format!("{line} --in-flight auto"));
+    assert!(summary["commits"].as_u64() > Some(50), "{summary}");
+}
+
+/// A worker with one transaction at a time is never in two of them at once.
+#[test]
+fn a_wait_for_the_log_is_of_one_transaction() {
+    for system in [
+        "--protocol silo",
+        "--protocol no-wait --in-flight auto",
+        "--architecture partitioned-serial",
+        "--architecture dora --protocol no-wait --in-flight 1",
+    ] {
+        let line = format!("micro --records 20000 --writes 100 --durability sync --duration 400ms {system}");
+        let summary = logged(&line);
+        let number = |of: &serde_json::Value| of.as_f64().expect("a number");
+        let mean_ns = number(&summary["latency_ns"]["mean"]);
+        let under_way = mean_ns * number(&summary["throughput_per_s"]) / 1e9;
+        assert!(under_way > 0.2 && under_way < 1.3, "{system}: {under_way} are under way at a time");
+        assert!(mean_ns > number(&summary["between_ns"]), "{system}: the wait is in the latency");
+    }
+}
