@@ -670,10 +670,12 @@ impl<'e, A: Architecture> Txn<'e, A> {
                 (found.record, GapId::Leaf(found.leaf))
             }
             Index::Hashed(index) => {
-                let found = match self.take_record(place) {
+                let met = match self.take_record(place) {
                     Some(record) => Some(record),
-                    None => self.nearby.take_met(place).or_else(|| index.find(place.hash, place.key)),
+                    None => self.nearby.take_met(place),
                 };
+                // Not by a closure: this is to be in line.
+                let found = if met.is_some() { met } else { index.find(place.hash, place.key) };
                 (found, GapId::Bucket(place.hash))
             }
             Index::Ordered(_) => self.look_up(place),

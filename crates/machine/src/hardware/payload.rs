@@ -101,7 +101,7 @@ pub unsafe fn take<T: Copy>(at: *const T) -> T {
 /// Every aligned 64-bit word that holds one of the bytes must lie wholly in one live allocation and be
 /// initialised, and a thread that writes them meanwhile must do so by [`copy_in_racing`] or by atomic 64-bit
 /// stores. They must not overlap `into`.
-#[inline]
+#[inline(always)]
 pub unsafe fn copy_out_racing(at: *const u8, into: &mut [u8]) {
     let skipped = at.addr() % WORD_BYTES;
     // In provenance and value this is the first byte's own word, at most seven bytes back.
