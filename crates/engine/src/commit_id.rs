@@ -36,7 +36,7 @@ impl CommitIds {
     /// The source for a run.
     pub fn new() -> CommitIds {
         match clock::is_one_for_all_cores() {
-            true => CommitIds::Clock { ahead: Line(AtomicU64::new(0)) },
+            true => CommitIds::Clock { ahead: Line(AtomicU64::new(clock::ticks_ahead())) },
             false => CommitIds::counter(),
         }
     }

@@ -67,6 +67,7 @@ impl Trial<'_> {
         let leaks = E::leak_check(&store);
         let checks = vec![Check::nothing_held(&leaks), Check::no_value_lost(&leaks)];
         let mut history = workload.history(run.clients);
+        history.clocks = run.clocks;
         let read = workload.final_read(&history);
         history.set_finals(&read, setting.read_back::<E>(&mut store, &read));
         drop(store);
@@ -90,7 +91,7 @@ impl Trial<'_> {
         let mut checks = vec![Check::nothing_held(&E::leak_check(&store))];
         let read = workload.final_read(&run.clients);
         let rows = read.rows(setting.read_back::<E>(&mut store, &read));
-        let judgement = workload.judge(&run.clients, &rows);
+        let judgement = workload.judge(&run.clients, &run.clocks, &rows);
         checks.insert(
             0,
             Check::new("serializable", judgement.is_serializable(), || {
@@ -114,6 +115,7 @@ impl Trial<'_> {
         let run = setting.run::<E, _>(&mut store, clients)?;
         let mut checks = vec![Check::nothing_held(&E::leak_check(&store))];
         let (mut history, clients) = checked.history(run.clients);
+        history.clocks = run.clocks;
         checks.extend(own_checks(&clients));
         let read = FinalRead::of_stamps(checked, &history);
         history.finals = read.versions(setting.read_back::<E>(&mut store, &read));
