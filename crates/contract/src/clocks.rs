@@ -31,7 +31,7 @@ pub struct Sighting {
 impl Sighting {
     /// How far apart the bounds are.
     pub fn width_ns(&self) -> u64 {
-        self.latest_ns - self.earliest_ns
+        self.latest_ns.saturating_sub(self.earliest_ns)
     }
 }
 

@@ -569,7 +569,7 @@ fn toy_engines_make_histories_of_both_kinds() {
 #[test]
 fn time_orders_within_hosts_and_between_them() {
     let (mut stale, mut unordered, mut taken_for_one) = (0, 0, 0);
-    for seed in 0..3000 {
+    for seed in 0..1000 {
         let sight = Sight::Snapshot { lag: seed as usize % 3 };
         let strength = Strength {
             sight,
@@ -593,7 +593,7 @@ fn time_orders_within_hosts_and_between_them() {
         taken_for_one += u64::from(is_right && only_stale(&apart));
     }
     let all = (stale, unordered, taken_for_one);
-    assert!(stale > 50 && unordered > 50 && taken_for_one > 50, "{all:?}");
+    assert!(stale > 15 && unordered > 15 && taken_for_one > 15, "{all:?}");
 }
 
 /// Among them are some that err in nothing but what their scans passed over.
