@@ -373,7 +373,10 @@ fn findings(summary: &CheckSummary) -> String {
     }
     if let Some(ns) = summary.clocks_within_ns {
         let us = ns as f64 / 1e3;
-        let _ = writeln!(text, "times of several hosts are compared to within {us:.1} us, those of one as they are");
+        let _ = writeln!(
+            text,
+            "times of several hosts are compared to within {us:.1} us, those of one as they are"
+        );
     }
     // The first one is the verdict above.
     for check in summary.checks.iter().skip(1).filter(|check| !check.passed) {

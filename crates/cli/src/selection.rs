@@ -195,7 +195,9 @@ pub fn architecture(matches: &ArgMatches) -> Result<ArchitectureName, Failure> {
 /// The architecture of a check: the one that was typed, or else its canary's.
 pub fn architecture_of_check(matches: &ArgMatches) -> Result<ArchitectureName, Failure> {
     match (typed(matches, "architecture"), typed(matches, "canary")) {
-        (None, Some(name)) if !is_between_nodes(name) => Ok(name.parse::<CanaryName>().map_err(BadValue::from)?.architecture()),
+        (None, Some(name)) if !is_between_nodes(name) => {
+            Ok(name.parse::<CanaryName>().map_err(BadValue::from)?.architecture())
+        }
         _ => architecture(matches),
     }
 }

@@ -69,11 +69,16 @@ fn what_several_hosts_do_is_strictly_serializable() {
         let events = fs::read_to_string(&history).expect("a history");
         let times: Vec<u64> = events
             .lines()
-            .map(|event| serde_json::from_str::<Value>(event).expect("JSON")["time"].as_u64().expect("a time"))
+            .map(|event| {
+                serde_json::from_str::<Value>(event).expect("JSON")["time"].as_u64().expect("a time")
+            })
             .collect();
         assert!(times.is_sorted() && times[times.len() - 1] - times[0] < 600_000_000_000, "{line}");
     }
-    assert!(told("check micro --protocol silo --workers 2 --cluster 2 --transactions 1500")["clocks_within_ns"].is_null());
+    assert!(
+        told("check micro --protocol silo --workers 2 --cluster 2 --transactions 1500")["clocks_within_ns"]
+            .is_null()
+    );
 }
 
 /// A checker that compared times as they are told would reject what is right, and ids that each host drew by its own clock would go back.
@@ -84,12 +89,25 @@ fn what_hosts_leave_out_is_found() {
     for (canary, line, expected) in [
         ("one-clock", "micro --protocol no-wait --records 200 --transactions 1500", "stale read"),
         ("ids-of-its-own", "micro --protocol no-wait --records 200 --transactions 1500", "disordered ids"),
-        ("release-before-decision", "micro --protocol silo --records 30 --multi-partition 100 --transactions 6000", ""),
-        ("decision-before-votes", "micro --protocol silo --records 30 --multi-partition 100 --transactions 6000", ""),
+        (
+            "release-before-decision",
+            "micro --protocol silo --records 30 --multi-partition 100 --transactions 6000",
+            "",
+        ),
+        (
+            "decision-before-votes",
+            "micro --protocol silo --records 30 --multi-partition 100 --transactions 6000",
+            "",
+        ),
     ] {
         let checked = output(&format!("check {line} {three} --canary {canary} --json"));
-        let summary: Value = serde_json::from_slice(&checked.stdout).unwrap_or_else(|_| panic!("{}", words(&checked)));
-        assert_eq!((checked.status.code(), &summary["passed"]), (Some(1), &false.into()), "{canary}: {summary:#}");
+        let summary: Value =
+            serde_json::from_slice(&checked.stdout).unwrap_or_else(|_| panic!("{}", words(&checked)));
+        assert_eq!(
+            (checked.status.code(), &summary["passed"]),
+            (Some(1), &false.into()),
+            "{canary}: {summary:#}"
+        );
         assert_eq!(summary["canary"], true);
         let found = anomalies(&summary);
         assert!(!found.is_empty() && (expected.is_empty() || found == [expected]), "{canary}: {found:?}");
@@ -112,7 +130,8 @@ fn what_was_acknowledged_survives_kills_at_all_hosts() {
         let run = trireme(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
         let [far, near] = [&hosts.far, &hosts.near].map(|host| await_one_child(host.node.id()));
         await_workers(&[run.id(), far, near]);
-        let files = [0, 1, 2].map(|instance| format!("{log}/instance-{instance}/log-000000-0000-00000000.trl"));
+        let files =
+            [0, 1, 2].map(|instance| format!("{log}/instance-{instance}/log-000000-0000-00000000.trl"));
         await_written(&files, 64 << 10);
         signal([far, near][round], "-KILL");
         let said = ends_with_words(run, Duration::from_secs(20), "is there once the log is recovered");
@@ -120,9 +139,13 @@ fn what_was_acknowledged_survives_kills_at_all_hosts() {
         let acknowledged: u64 =
             epoch.and_then(|epoch| epoch.parse().ok()).unwrap_or_else(|| panic!("no epoch: {said}"));
         all_are_gone(&[far, near]);
-        let recovered = told(&format!("recover {log} --cluster {}", hosts.folder.path().join("three.toml").display()));
+        let recovered =
+            told(&format!("recover {log} --cluster {}", hosts.folder.path().join("three.toml").display()));
         let epoch = recovered["epoch"].as_u64().expect("a number");
-        assert!(epoch >= acknowledged && acknowledged > 2, "{acknowledged} was acknowledged, and {epoch} recovered");
+        assert!(
+            epoch >= acknowledged && acknowledged > 2,
+            "{acknowledged} was acknowledged, and {epoch} recovered"
+        );
         assert!(recovered["transactions"].as_u64() > Some(20), "{recovered:#}");
         let checks = recovered["checks"].as_array().expect("checks");
         assert!(checks.len() == 14 && checks.iter().all(|check| check["passed"] == true), "{recovered:#}");
@@ -134,8 +157,14 @@ fn clocks_that_are_none_are_refused_in_words() {
     for (options, allowed) in [
         ("node --secret s --clock-gains 5", "--clock-ahead"),
         ("node --secret s --clock-ahead soon", "--clock-ahead soon: allowed: a number with ns"),
-        ("node --secret s --clock-ahead 1s --clock-gains fast", "--clock-gains fast: allowed: a whole number"),
-        ("check micro --protocol silo --workers 2 --canary one-clock", "--canary one-clock: allowed: with --cluster"),
+        (
+            "node --secret s --clock-ahead 1s --clock-gains fast",
+            "--clock-gains fast: allowed: a whole number",
+        ),
+        (
+            "check micro --protocol silo --workers 2 --canary one-clock",
+            "--canary one-clock: allowed: with --cluster",
+        ),
     ] {
         let folder = TempDir::new().expect("a folder");
         fs::write(folder.path().join("s"), "sixteen bytes, or more").expect("a file");

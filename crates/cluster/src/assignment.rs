@@ -110,3 +110,14 @@ pub(crate) fn receive<T: for<'d> Deserialize<'d>>(stream: &mut Stream, patience:
     stream.take(u64::from_le_bytes(length).min(MOST_BYTES)).read_to_end(&mut bytes)?;
     told(&bytes).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "what it sent is no message"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_numbered_from_the_first_ones_on() {
+        let hosts = ["a", "b", "a", "c", "b"].map(str::to_owned);
+        assert_eq!(numbered(&hosts), [0, 1, 0, 2, 1]);
+    }
+}

@@ -6,10 +6,10 @@
 use crate::group::Group;
 use contract::telling::{tell, told};
 use contract::{
-    ArchitectureName, Arrangement, Client, Clocks, DeploymentCanary, Engine, EngineOptions, ErasedClient, InstanceEngine, Layout,
-    LeakCheck, LoadError, LogEnd, LogError, LogManifest, LogOptions, LogReport, Lost, Measurement, Misfit,
-    PairName, ProtocolName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Support,
-    TableDescription, Until, Workload,
+    ArchitectureName, Arrangement, Client, Clocks, DeploymentCanary, Engine, EngineOptions, ErasedClient,
+    InstanceEngine, Layout, LeakCheck, LoadError, LogEnd, LogError, LogManifest, LogOptions, LogReport, Lost,
+    Measurement, Misfit, PairName, ProtocolName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection,
+    Support, TableDescription, Until, Workload,
 };
 use engine::{Part, Store, ThisEngine};
 use machine::hardware::worker;

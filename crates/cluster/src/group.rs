@@ -93,8 +93,7 @@ impl Group {
         let children = Mutex::new(children);
         let lost = OnceLock::new();
         let is_over = AtomicBool::new(false);
-        let group =
-            Group { number, hosts, cores, run, controls, children, lost, is_over, fabric, mesh };
+        let group = Group { number, hosts, cores, run, controls, children, lost, is_over, fabric, mesh };
         let group = GROUP.get_or_init(|| group);
         group.share_rates().map_err(|lost| io::Error::other(lost.to_string()))?;
         Ok(group)

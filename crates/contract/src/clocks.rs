@@ -110,7 +110,8 @@ impl Clocks {
         let widest = |seen: &Seen| {
             let middle = seen.before.own_ns.midpoint(seen.after.own_ns);
             let at = |own_ns| seen.by_first(own_ns);
-            [seen.before.own_ns, middle, seen.after.own_ns].map(|own_ns| at(own_ns).end() - at(own_ns).start())
+            [seen.before.own_ns, middle, seen.after.own_ns]
+                .map(|own_ns| at(own_ns).end() - at(own_ns).start())
         };
         self.others.iter().flat_map(widest).max().unwrap_or(0)
     }
@@ -142,7 +143,10 @@ mod tests {
                 assert!(!clocks.are_one() && clocks.number() == 2);
                 for at in (1_100_000..60_000_000_000_u64).step_by(977_777_777) {
                     let bounds = clocks.by_first(1, reading(ahead, gains, at));
-                    assert!(bounds.contains(&at), "{at} of a clock {ahead} ahead that gains {gains}: {bounds:?}");
+                    assert!(
+                        bounds.contains(&at),
+                        "{at} of a clock {ahead} ahead that gains {gains}: {bounds:?}"
+                    );
                     assert!(bounds.end() - bounds.start() <= clocks.widest_ns());
                     assert_eq!(clocks.by_first(0, at), at..=at);
                 }

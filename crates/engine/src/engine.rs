@@ -10,10 +10,10 @@ use crate::session::Report;
 use crate::storage::Store;
 use crate::system::{CountLeaks, Reports, Run};
 use contract::{
-    ArchitectureName, Arrangement, Client, Clocks, Engine, EngineOptions, ErasedClient, Header, InstanceEngine,
-    Layout, LeakCheck, LoadError, LogError, LogInspection, LogManifest, LogOptions, LogReport, Measurement,
-    Misfit, PairName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Site, Support,
-    TableDescription, Until, Workload, erased,
+    ArchitectureName, Arrangement, Client, Clocks, Engine, EngineOptions, ErasedClient, Header,
+    InstanceEngine, Layout, LeakCheck, LoadError, LogError, LogInspection, LogManifest, LogOptions,
+    LogReport, Measurement, Misfit, PairName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection,
+    Site, Support, TableDescription, Until, Workload, erased,
 };
 use std::ops::Range;
 use std::path::PathBuf;

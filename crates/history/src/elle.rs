@@ -162,11 +162,7 @@ struct Span<'a> {
 }
 
 /// All events in the order of time, and those of one process in the order in which they happened.
-fn events<'a>(
-    records: &[&'a [TransactionRecord]],
-    clocks: &Clocks,
-    attempts: Attempts,
-) -> Vec<Event<'a>> {
+fn events<'a>(records: &[&'a [TransactionRecord]], clocks: &Clocks, attempts: Attempts) -> Vec<Event<'a>> {
     let mut events = Vec::new();
     for (worker, own) in records.iter().enumerate() {
         let span = |record: &'a TransactionRecord| Span {
@@ -203,8 +199,7 @@ fn lanes(mut spans: Vec<Span<'_>>) -> Vec<Vec<Span<'_>>> {
     spans.sort_by_key(|span| (span.began_ns, span.ended_ns, span.record.number));
     let mut lanes: Vec<Vec<Span<'_>>> = Vec::new();
     for span in spans {
-        let has_ended =
-            |lane: &Vec<Span<'_>>| lane.last().is_some_and(|last| last.ended_ns <= span.began_ns);
+        let has_ended = |lane: &Vec<Span<'_>>| lane.last().is_some_and(|last| last.ended_ns <= span.began_ns);
         match lanes.iter_mut().find(|lane| has_ended(lane)) {
             Some(lane) => lane.push(span),
             None => lanes.push(vec![span]),

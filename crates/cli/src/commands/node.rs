@@ -71,7 +71,9 @@ pub fn node(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut words = vec!["--secret".to_owned(), typed(matches, "secret").expect("required").to_owned()];
     words.extend(files(matches).iter().flat_map(Files::words));
     for option in ["clock-ahead", "clock-gains"] {
-        words.extend(typed(matches, option).iter().flat_map(|value| [format!("--{option}"), value.to_string()]));
+        words.extend(
+            typed(matches, option).iter().flat_map(|value| [format!("--{option}"), value.to_string()]),
+        );
     }
     cluster::node::listen(parsed, &words, nodes::log)
         .map_err(|error| Failure::Usage(format!("--listen {address}: {error}")))?;

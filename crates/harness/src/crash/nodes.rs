@@ -6,8 +6,8 @@
 //! Each node's log is in a folder of its own. A recovery cuts all logs at the last epoch that each of them has ([`LogEnd::common`]).
 
 use contract::{
-    ArchitectureName, Arrangement, Client, Clocks, Engine, EngineOptions, ErasedClient, InstanceEngine, Layout,
-    LeakCheck, LoadError, LogEnd, LogError, LogInspection, LogManifest, LogOptions, LogReport, Lost,
+    ArchitectureName, Arrangement, Client, Clocks, Engine, EngineOptions, ErasedClient, InstanceEngine,
+    Layout, LeakCheck, LoadError, LogEnd, LogError, LogInspection, LogManifest, LogOptions, LogReport, Lost,
     Measurement, Misfit, Part, Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Support, Until,
     Workload,
 };

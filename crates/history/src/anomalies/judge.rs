@@ -9,8 +9,8 @@ use super::workload::{Played, Player, ScenarioWorkload};
 use crate::checked_run::{CheckedRunError, Setting};
 use crate::final_read::{FinalRead, FinalRows};
 use contract::{
-    Abort, Clocks, Direction, Engine, Insertion, Key, Merge, Outcome, Presence, Scan, Span, TableId, Transaction,
-    Workload,
+    Abort, Clocks, Direction, Engine, Insertion, Key, Merge, Outcome, Presence, Scan, Span, TableId,
+    Transaction, Workload,
 };
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;

@@ -181,7 +181,8 @@ impl Graph {
 
     /// The moments at which a transaction ended.
     fn moments_of_end(&self, transaction: u32) -> impl Iterator<Item = u32> {
-        let of = |moments: &[u32]| moments.get(transaction as usize).copied().filter(|moment| *moment != NOBODY);
+        let of =
+            |moments: &[u32]| moments.get(transaction as usize).copied().filter(|moment| *moment != NOBODY);
         [of(&self.moment_of_end), of(&self.moment_of_end_for_all)].into_iter().flatten()
     }
 

@@ -224,7 +224,14 @@ mod tests {
             values: Vec::new(),
         };
         let values = values.map(|value| value.0);
-        (ListHistory { workers: vec![first, second], finals: vec![(1, Some(values.to_vec()))], ..ListHistory::default() }, values)
+        (
+            ListHistory {
+                workers: vec![first, second],
+                finals: vec![(1, Some(values.to_vec()))],
+                ..ListHistory::default()
+            },
+            values,
+        )
     }
 
     #[track_caller]

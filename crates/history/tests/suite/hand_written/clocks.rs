@@ -56,7 +56,8 @@ fn clocks_that_are_taken_for_one_make_a_right_history_wrong() {
 #[test]
 fn two_workers_of_one_host_have_the_order_of_its_clock() {
     let (one, other) = two();
-    let (mut one, mut other) = (one.between(AHEAD + 1000, AHEAD + 2000), other.between(AHEAD + 2001, AHEAD + 9000));
+    let (mut one, mut other) =
+        (one.between(AHEAD + 1000, AHEAD + 2000), other.between(AHEAD + 2001, AHEAD + 9000));
     let new = one.update(5, LOADED);
     other.read(5, LOADED);
     let verdict = check(&on_hosts(&[one, other], new, clocks(vec![1, 1])));

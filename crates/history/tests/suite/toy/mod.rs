@@ -4,9 +4,9 @@
 mod transaction;
 
 use contract::{
-    ArchitectureName, Arrangement, Client, Clocks, Completion, Engine, EngineOptions, ErasedClient, Indexing, Layout,
-    LeakCheck, LoadError, Measurement, Misfit, Outcome, PairName, Plan, Procedure, ProtocolName, RunError,
-    RunOutcome, Selection, Support, TableId, Until, Workload,
+    ArchitectureName, Arrangement, Client, Clocks, Completion, Engine, EngineOptions, ErasedClient, Indexing,
+    Layout, LeakCheck, LoadError, Measurement, Misfit, Outcome, PairName, Plan, Procedure, ProtocolName,
+    RunError, RunOutcome, Selection, Support, TableId, Until, Workload,
 };
 use history::Setting;
 use std::collections::{BTreeMap, VecDeque};
