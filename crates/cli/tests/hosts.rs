@@ -91,12 +91,12 @@ fn what_hosts_leave_out_is_found() {
         ("ids-of-its-own", "micro --protocol no-wait --records 200 --transactions 1500", "disordered ids"),
         (
             "release-before-decision",
-            "micro --protocol silo --records 30 --multi-partition 100 --transactions 6000",
+            "micro --protocol silo --records 30 --multi-partition 100 --transactions 2000",
             "",
         ),
         (
             "decision-before-votes",
-            "micro --protocol silo --records 30 --multi-partition 100 --transactions 6000",
+            "micro --protocol silo --records 30 --multi-partition 100 --transactions 2000",
             "",
         ),
     ] {
