@@ -444,7 +444,7 @@ pub struct EngineOptions {
     /// Several instances: a transaction that can run in fragments does ([`Procedure::runs_in_fragments`](crate::Procedure::runs_in_fragments)); otherwise each of its
     /// operations elsewhere is a message. By default.
     pub one_shot: bool,
-    /// A step of two-phase commit that is left out, for tests; `None`: none is.
+    /// A step of what instances do together that is left out, to be found; `None`: none is.
     #[serde(skip)]
     pub deployment_canary: Option<DeploymentCanary>,
     /// Transactions that a worker has begun and not ended, at most: under architectures with fibers, of instances, and under

@@ -25,7 +25,7 @@ use contract::CommitId;
 
 /// Where a run's ids come from.
 pub(crate) enum CommitIds {
-    /// And what is to be added to it: little changes that.
+    /// And what is to be added to it: nothing at first, unless another host's clock is rehearsed; little changes that.
     Clock {
         ahead: Line<AtomicU64>,
     },
