@@ -371,6 +371,13 @@ fn findings(summary: &CheckSummary) -> String {
     if let Some(judgement) = &summary.judgement {
         let _ = writeln!(text, "{judgement}");
     }
+    if let Some(ns) = summary.clocks_within_ns {
+        let us = ns as f64 / 1e3;
+        let _ = writeln!(
+            text,
+            "times of several hosts are compared to within {us:.1} us, those of one as they are"
+        );
+    }
     // The first one is the verdict above.
     for check in summary.checks.iter().skip(1).filter(|check| !check.passed) {
         let _ = writeln!(text, "{}: {}", check.name, check.detail);

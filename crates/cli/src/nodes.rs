@@ -11,9 +11,9 @@ use clap::{Arg, ArgMatches, Command};
 use cluster::fabric::{Fabric, Meeting};
 use cluster::node::Role;
 use cluster::{Cluster, Group, Secret};
-use contract::{ChannelName, Durability, EngineOptions, Instances};
+use contract::{ChannelName, EngineOptions, Instances};
 use harness::folder::Folder;
-use harness::options::{Logging, Nodes};
+use harness::options::Nodes;
 use harness::{BadValue, Failure, RunOptions};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -230,18 +230,6 @@ fn admit_channel(channel: ChannelName, is_one_host: bool, has_fabric: bool) -> R
     }
 }
 
-/// Refuses a log whose transactions would have ids that say nothing of their order.
-pub fn admit_logging(group: &Group, logging: &Logging) -> Result<(), Failure> {
-    match logging.level {
-        Durability::None => Ok(()),
-        _ if has_one_clock(group) => Ok(()),
-        level => {
-            let allowed = "none with nodes whose clocks are not one, as on several hosts";
-            Err(BadValue::new("durability", level, allowed).into())
-        }
-    }
-}
-
 /// What a log is recovered with: as many workers as it was written by, if instances were processes; `nodes`: what the log says of them.
 pub fn options_of_log(machine: Machine, nodes: Option<&Nodes>) -> Result<RunOptions, Failure> {
     let options = machine.defaults(RunOptions::for_run);
@@ -271,11 +259,6 @@ pub fn note_division(machine: Machine, options: &mut RunOptions) {
         let run = group.run().to_owned();
         options.logging.origin.nodes = Some(Nodes { nodes, number, workers: options.workers, run });
     }
-}
-
-/// Whether times and ids of transactions can be compared between nodes.
-pub fn has_one_clock(group: &Group) -> bool {
-    group.is_one_host() && machine::hardware::clock::agrees()
 }
 
 /// Whether this process was started to be a node of somebody's run.

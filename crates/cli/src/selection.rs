@@ -4,7 +4,7 @@ use crate::arguments::typed;
 use crate::engines::{Hardware, Machine};
 use crate::nodes;
 use clap::ArgMatches;
-use contract::{ArchitectureName, CanaryName, Engine, PairName, Support};
+use contract::{ArchitectureName, CanaryName, DeploymentCanary, Engine, PairName, Support};
 use harness::check::happened::HOSTS_NEEDED;
 use harness::check::{CheckWorkload, Own, defaults};
 use harness::failure::conflict;
@@ -195,9 +195,16 @@ pub fn architecture(matches: &ArgMatches) -> Result<ArchitectureName, Failure> {
 /// The architecture of a check: the one that was typed, or else its canary's.
 pub fn architecture_of_check(matches: &ArgMatches) -> Result<ArchitectureName, Failure> {
     match (typed(matches, "architecture"), typed(matches, "canary")) {
-        (None, Some(name)) => Ok(name.parse::<CanaryName>().map_err(BadValue::from)?.architecture()),
+        (None, Some(name)) if !is_between_nodes(name) => {
+            Ok(name.parse::<CanaryName>().map_err(BadValue::from)?.architecture())
+        }
         _ => architecture(matches),
     }
+}
+
+/// Whether a canary is one of what nodes do together, which goes with any protocol.
+pub fn is_between_nodes(canary: &str) -> bool {
+    DeploymentCanary::ALL.iter().any(|known| known.name() == canary)
 }
 
 /// `--architecture` and `--protocol`. An architecture with one protocol needs no second word.

@@ -110,13 +110,13 @@ fn simulated<C: Client>(
     let simulation = Simulation::of(description)
         .seed(seed)
         .report_every(REPORT_EVERY, move |progress| reported.is(progress.simulated));
-    let RunOutcome { clients, measurement, log_failure } = simulation.run(|| {
+    let RunOutcome { clients, measurement, log_failure, clocks } = simulation.run(|| {
         let outcome = erased(clients, run);
         elapsed.is(statistics().simulated);
         outcome
     })?;
     let clients = clients.into_iter().map(|Counted(client)| client).collect();
-    Ok(RunOutcome { clients, measurement, log_failure })
+    Ok(RunOutcome { clients, measurement, log_failure, clocks })
 }
 
 /// Where its cores are, and so its workers.

@@ -1,39 +1,20 @@
 //! Instances that are processes: the same answers as in one process, and an end with words when one of them dies.
 
+#[path = "common/nodes.rs"]
+mod nodes;
+
+use nodes::*;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, TcpStream, UdpSocket};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::mpsc;
+use std::process::{Child, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-
-fn trireme(line: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_trireme"));
-    command.args(line.split_whitespace());
-    command
-}
-
-fn output(line: &str) -> Output {
-    trireme(line).output().expect("the binary starts")
-}
-
-fn words(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// What a check, or a run, says as JSON.
-fn told(line: &str) -> Value {
-    let output = output(&format!("{line} --json"));
-    assert!(output.status.success(), "{line}: {}", words(&output));
-    serde_json::from_slice(&output.stdout).expect("JSON, and of one node only")
-}
 
 #[test]
 fn what_several_processes_do_is_strictly_serializable() {
@@ -115,45 +96,6 @@ fn what_does_not_fit_is_refused_in_words() {
         assert_eq!(refused.status.code(), Some(2), "{options}: {said}");
         assert_eq!(said.lines().count(), 1, "one node speaks: {said}");
         assert!(said.contains(allowed), "{options}: {said}");
-    }
-}
-
-/// A node that waits for runs, and what it says.
-struct Waiting {
-    node: Child,
-    address: SocketAddr,
-    log: mpsc::Receiver<String>,
-}
-
-impl Waiting {
-    fn at(address: &str, secret: &Path, proofs: &str) -> Waiting {
-        let line = format!("node --listen {address} --secret {} {proofs}", secret.display());
-        let mut command = trireme(&line);
-        let mut node = command.stderr(Stdio::piped()).spawn().expect("the binary starts");
-        let said = BufReader::new(node.stderr.take().expect("a pipe"));
-        let (sends, log) = mpsc::channel();
-        thread::spawn(move || said.lines().map_while(Result::ok).try_for_each(|line| sends.send(line)));
-        let first = log.recv_timeout(Duration::from_secs(20)).expect("it says where it waits");
-        let address = first.rsplit(' ').next().and_then(|address| address.parse().ok());
-        Waiting { node, address: address.unwrap_or_else(|| panic!("no address: {first}")), log }
-    }
-
-    /// The first line with these words.
-    fn says(&self, words: &str) -> String {
-        loop {
-            let line =
-                self.log.recv_timeout(Duration::from_secs(20)).unwrap_or_else(|_| panic!("no '{words}'"));
-            if line.contains(words) {
-                return line;
-            }
-        }
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        let _ = self.node.kill();
-        let _ = self.node.wait();
     }
 }
 
@@ -351,32 +293,6 @@ fn a_node_wants_a_secret_and_an_address() {
     }
 }
 
-/// What the system says of a process, behind its name: its state, its parent, and more.
-fn stat(process: &str) -> Option<Vec<String>> {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    Some(stat.rsplit(") ").next()?.split(' ').map(str::to_owned).collect())
-}
-
-/// The processes that `parent` has started.
-fn children(parent: u32) -> Vec<u32> {
-    let all = fs::read_dir("/proc").expect("the system's processes").flatten();
-    let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let is_child = |name: &String| stat(name).is_some_and(|stat| stat[1] == parent.to_string());
-    let mut children: Vec<u32> = names.filter(is_child).filter_map(|name| name.parse().ok()).collect();
-    children.sort_unstable();
-    children
-}
-
-fn signal(process: u32, signal: &str) {
-    let sent = Command::new("sh").args(["-c", &format!("kill {signal} {process}")]).status();
-    assert!(sent.expect("a shell").success());
-}
-
-fn is_there(process: u32) -> bool {
-    // One that nobody has asked for is there, too, and does nothing.
-    stat(&process.to_string()).is_some_and(|stat| stat[0] != "Z")
-}
-
 /// A long run over some nodes, once it runs.
 fn begin(protocol: &str, nodes: usize, channel: &str) -> (Child, Vec<u32>) {
     let line = format!(
@@ -394,47 +310,6 @@ fn begin(protocol: &str, nodes: usize, channel: &str) -> (Child, Vec<u32>) {
         thread::sleep(Duration::from_millis(1));
     };
     (run, nodes)
-}
-
-/// Waits until all of these processes run transactions.
-fn await_workers(processes: &[u32]) {
-    let is_worker = |thread: fs::DirEntry| {
-        fs::read_to_string(thread.path().join("comm")).is_ok_and(|name| name.starts_with("worker"))
-    };
-    let has_workers = |process: &u32| {
-        let threads = fs::read_dir(format!("/proc/{process}/task"));
-        threads.is_ok_and(|threads| threads.flatten().any(is_worker))
-    };
-    let began = Instant::now();
-    while !processes.iter().all(has_workers) {
-        assert!(began.elapsed() < Duration::from_secs(60), "no workers");
-        thread::sleep(Duration::from_millis(1));
-    }
-    thread::sleep(Duration::from_millis(100));
-}
-
-fn ends_with_words(mut run: Child, within: Duration, expected: &str) -> String {
-    let began = Instant::now();
-    let status = loop {
-        if let Some(status) = run.try_wait().expect("a child") {
-            break status;
-        }
-        assert!(began.elapsed() < within, "it waits for ever");
-        thread::sleep(Duration::from_millis(5));
-    };
-    let mut said = String::new();
-    run.stderr.take().expect("a pipe").read_to_string(&mut said).expect("words");
-    assert!(matches!(status.code(), Some(1 | 2)), "{said}");
-    assert!(said.contains(expected), "{said}");
-    said
-}
-
-fn all_are_gone(nodes: &[u32]) {
-    let began = Instant::now();
-    while nodes.iter().any(|node| is_there(*node)) {
-        assert!(began.elapsed() < Duration::from_secs(10), "nodes that nobody needs go on");
-        thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// At whatever moment of its life: while it loads, while transactions are prepared, or when it has hardly begun.
@@ -638,31 +513,5 @@ fn what_was_acknowledged_survives_kills_at_all_instances() {
             let cut = output(&format!("recover {log} --cluster 2"));
             assert!(words(&cut).contains("instance 1: the log ends at epoch"), "{}", words(&cut));
         }
-    }
-}
-
-/// How much of a log's file has been written: it is zeroed ahead of that.
-fn written(bytes: &[u8]) -> usize {
-    bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1)
-}
-
-/// Until so many bytes of each log are there.
-fn await_written(files: &[String], least: usize) {
-    let began = Instant::now();
-    let is_there = |file: &String| fs::read(file).is_ok_and(|bytes| written(&bytes) >= least);
-    while !files.iter().all(is_there) {
-        assert!(began.elapsed() < Duration::from_secs(30), "{files:?} do not grow");
-        thread::sleep(Duration::from_millis(20));
-    }
-}
-
-fn await_one_child(parent: u32) -> u32 {
-    let began = Instant::now();
-    loop {
-        if let [child] = children(parent)[..] {
-            return child;
-        }
-        assert!(began.elapsed() < Duration::from_secs(20), "no node is started");
-        thread::sleep(Duration::from_millis(1));
     }
 }

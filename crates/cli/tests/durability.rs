@@ -354,9 +354,13 @@ fn nodes_that_die_and_channels_that_fail_leave_no_transaction_in_part() {
 
 #[test]
 fn steps_of_commit_between_nodes_that_are_left_out_are_found() {
-    for canary in
-        ["release-before-decision", "decision-before-votes", "local-acknowledgement", "branch-epochs"]
-    {
+    for canary in [
+        "release-before-decision",
+        "decision-before-votes",
+        "ids-of-its-own",
+        "local-acknowledgement",
+        "branch-epochs",
+    ] {
         let of = ["--kill", "node", "--runs", "300", "--canary", canary];
         let ran = crash_deployed("silo", &of);
         // A transaction that commits without a vote meets an assertion of the engine before the judge.

@@ -1,9 +1,11 @@
 //! The connection between the first node and another, by which they agree on what comes next: frames, and signs of life.
 //!
 //! A frame is what it is for, its length and a checksum of its bytes, and the bytes. A thread reads, and another sends a sign of life every [`BEAT`]: an end from which nothing
-//! comes for [`SILENCE`], not even that, is taken for dead, whatever its system says.
+//! comes for [`SILENCE`], not even that, is taken for dead, whatever its system says. The thread that reads also says at once what this process's clock is at, if the other end asks.
 
 use crate::stream::Stream;
+use contract::Sighting;
+use machine::hardware::clock;
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,6 +16,11 @@ use std::time::{Duration, Instant};
 pub const BEAT: Duration = Duration::from_secs(1);
 /// After which an end is dead.
 pub const SILENCE: Duration = Duration::from_secs(10);
+
+/// How often a clock is asked, of which answers the fastest tells most.
+const LOOKS_AT_CLOCK: usize = 64;
+/// Where answers take long, it is asked less often: until so much has passed.
+const LONGEST_LOOK: Duration = Duration::from_millis(200);
 
 /// Reads what the other end sends, unless nothing has come for [`SILENCE`]. A process that was stopped itself has heard nothing either: it listens once more.
 struct Listening(Stream);
@@ -44,6 +51,10 @@ pub enum Purpose {
     Message = 1,
     /// A node is lost.
     Lost = 2,
+    /// What is the other end's clock at?
+    AskClock = 3,
+    /// It is at this.
+    Clock = 4,
 }
 
 const HEAD_BYTES: usize = 1 + size_of::<u64>() + size_of::<u32>();
@@ -62,6 +73,8 @@ fn read_frame(stream: &mut impl Read) -> io::Result<(Purpose, Vec<u8>)> {
         0 => Purpose::Beat,
         1 => Purpose::Message,
         2 => Purpose::Lost,
+        3 => Purpose::AskClock,
+        4 => Purpose::Clock,
         _ => return Err(no_frame()),
     };
     let (length, sum) = head[1..].split_first_chunk::<8>().expect("a head's bytes");
@@ -95,6 +108,13 @@ pub struct Control {
     stream: Stream,
     writer: Arc<Mutex<Stream>>,
     inbox: Mutex<Receiver<Vec<u8>>>,
+    /// What the other end's clock was at, and this one's when the answer was there.
+    readings: Mutex<Receiver<(u64, u64)>>,
+}
+
+/// What this process's clock is at, in nanoseconds.
+fn reading_ns() -> u64 {
+    clock::reading_ns(clock::now_in_order())
 }
 
 impl Control {
@@ -106,11 +126,23 @@ impl Control {
         stream.set_patience(Some(SILENCE))?;
         let writer = Arc::new(Mutex::new(stream.try_clone()?));
         let (sender, inbox) = mpsc::channel();
+        let (read, readings) = mpsc::channel();
         let mut reader = Listening(stream.try_clone()?);
+        let answering = Arc::clone(&writer);
         thread::spawn(move || {
             loop {
                 match read_frame(&mut reader) {
                     Ok((Purpose::Beat, _)) => {}
+                    // Who cannot be answered is gone, which is told to who reads.
+                    Ok((Purpose::AskClock, _)) => {
+                        drop(send_by(&answering, Purpose::Clock, &reading_ns().to_le_bytes()));
+                    }
+                    Ok((Purpose::Clock, bytes)) => {
+                        let here = reading_ns();
+                        let told = bytes.try_into().map(u64::from_le_bytes);
+                        // Nobody may wait any more; and what is no reading comes from nobody who was asked.
+                        drop(told.map(|own| read.send((own, here))));
+                    }
                     // Nobody may wait any more.
                     Ok((Purpose::Message, bytes)) => drop(sender.send(bytes)),
                     Ok((Purpose::Lost, bytes)) => hears(Ok(bytes)),
@@ -132,7 +164,7 @@ impl Control {
                 }
             }
         });
-        Ok(Control { stream, writer, inbox: Mutex::new(inbox) })
+        Ok(Control { stream, writer, inbox: Mutex::new(inbox), readings: Mutex::new(readings) })
     }
 
     /// Sends a frame.
@@ -143,6 +175,29 @@ impl Control {
     /// Waits for the next message; `None`: the other end is lost, which it was told of.
     pub fn receive(&self) -> Option<Vec<u8>> {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+    }
+
+    /// Asks what the other end's clock is at, some times, and answers the reading that tells most ([`contract::clocks`]): this process has the first clock. `None`: the other end is lost, which it
+    /// was told of.
+    pub fn look_at_clock(&self) -> Option<Sighting> {
+        let readings = self.readings.lock().unwrap_or_else(PoisonError::into_inner);
+        let look = || {
+            let earliest_ns = reading_ns();
+            self.send(Purpose::AskClock, b"").ok()?;
+            let (own_ns, latest_ns) = readings.recv().ok()?;
+            Some(Sighting { own_ns, earliest_ns, latest_ns })
+        };
+        let (began, mut best) = (Instant::now(), look()?);
+        for _ in 1..LOOKS_AT_CLOCK {
+            if began.elapsed() > LONGEST_LOOK {
+                break;
+            }
+            let sighting = look()?;
+            if sighting.width_ns() < best.width_ns() {
+                best = sighting;
+            }
+        }
+        Some(best)
     }
 
     /// Waits until the other end ends it, or so long.
@@ -189,6 +244,21 @@ mod tests {
         there.shut_down();
         assert!(here.receive().is_none());
         assert_eq!(words(&tells.recv().expect("told").expect_err("it is gone")), "its process has ended");
+    }
+
+    /// Both ends have one clock here, so that what it was at lies between what it was at before and after.
+    #[test]
+    fn a_clock_is_seen_between_two_readings_of_ones_own() {
+        let (here, there) = pair();
+        let here = Control::over(here, |_| ()).expect("a socket");
+        let there = Control::over(there, |_| ()).expect("a socket");
+        let before = reading_ns();
+        let Sighting { own_ns, earliest_ns, latest_ns } = here.look_at_clock().expect("an open end");
+        assert!(before <= earliest_ns && earliest_ns <= own_ns && own_ns <= latest_ns);
+        assert!(latest_ns <= reading_ns());
+        there.shut_down();
+        assert!(here.receive().is_none());
+        assert_eq!(here.look_at_clock(), None);
     }
 
     #[test]

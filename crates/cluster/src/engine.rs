@@ -6,10 +6,10 @@
 use crate::group::Group;
 use contract::telling::{tell, told};
 use contract::{
-    ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, InstanceEngine, Layout,
-    LeakCheck, LoadError, LogEnd, LogError, LogManifest, LogOptions, LogReport, Lost, Measurement, Misfit,
-    PairName, ProtocolName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Support,
-    TableDescription, Until, Workload,
+    ArchitectureName, Arrangement, Client, Clocks, DeploymentCanary, Engine, EngineOptions, ErasedClient,
+    InstanceEngine, Layout, LeakCheck, LoadError, LogEnd, LogError, LogManifest, LogOptions, LogReport, Lost,
+    Measurement, Misfit, PairName, ProtocolName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection,
+    Support, TableDescription, Until, Workload,
 };
 use engine::{Part, Store, ThisEngine};
 use machine::hardware::worker;
@@ -108,7 +108,22 @@ impl Together {
             client.hear(heard).expect("what a client of the same type has told");
         }
         let clients = before.into_iter().chain(outcome.clients).chain(after).collect();
-        Ok(RunOutcome { clients, measurement: measurement.expect("there are nodes"), log_failure })
+        let measurement = measurement.expect("there are nodes");
+        Ok(RunOutcome { clients, measurement, log_failure, clocks: Clocks::default() })
+    }
+}
+
+impl Together {
+    fn run_own_checked<C: Client>(
+        store: &mut Store,
+        selection: Selection,
+        clients: Vec<C>,
+        until: Until,
+        options: &EngineOptions,
+    ) -> Result<RunOutcome<C>, RunError> {
+        Together::run_own("a checked run begins", clients, options, |clients, part| {
+            ThisEngine::run_part_checked(store, selection, clients, until, options, part)
+        })
     }
 }
 
@@ -126,7 +141,7 @@ fn cause(said: &[Ran]) -> Option<Lost> {
 /// What the others are told of a run.
 fn of_run<C: Client>(instance: usize, ran: &Result<RunOutcome<C>, RunError>) -> Ran {
     match ran {
-        Ok(RunOutcome { clients, measurement, log_failure }) => {
+        Ok(RunOutcome { clients, measurement, log_failure, .. }) => {
             let told = clients.iter().map(|client| {
                 let mut bytes = Vec::new();
                 client.tell(&mut bytes);
@@ -198,9 +213,10 @@ impl Engine for Together {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<ErasedClient>, RunError> {
-        Self::run_checked(store, selection, clients, until, options)
+        Together::run_own_checked(store, selection, clients, until, options)
     }
 
+    /// Says by which clocks, which takes some messages there and back.
     fn run_checked<C: Client>(
         store: &mut Store,
         selection: Selection,
@@ -208,9 +224,15 @@ impl Engine for Together {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
-        Together::run_own("a checked run begins", clients, options, |clients, part| {
-            ThisEngine::run_part_checked(store, selection, clients, until, options, part)
-        })
+        let (group, clients_each) = (group(), clients.len() / group().nodes());
+        let before = group.look_at_clocks().map_err(RunError::Lost)?;
+        let ran = Together::run_own_checked(store, selection, clients, until, options)?;
+        let after = group.look_at_clocks().map_err(RunError::Lost)?;
+        let clocks = match options.deployment_canary {
+            Some(DeploymentCanary::OneClock) => Clocks::default(),
+            _ => group.clocks(before, after, clients_each),
+        };
+        Ok(RunOutcome { clocks, ..ran })
     }
 
     fn leak_check(store: &Store) -> LeakCheck {

@@ -1,13 +1,17 @@
 //! What a node knows of the others, and the exchange by which all come to know the same.
 //!
+//! *Clocks.* Nodes of one host have one clock, and take one rate for it. What those of other hosts are like, the first node finds out before a checked run and after it, by asking one node of each
+//! ([`Control::look_at_clock`]); so times can be compared as far as that goes ([`contract::clocks`]).
+//!
 //! There is one group of a process, because an [`contract::Engine`] has no value: it is [set](Group::set) before the command begins.
 
 use crate::control::{Control, Purpose, words};
 use crate::fabric::Fabric;
 use crate::mesh::Mesh;
 use contract::telling::{tell, told};
-use contract::{ChannelName, Lost};
+use contract::{ChannelName, Clocks, Lost, Seen, Sighting};
 use engine::Part;
+use machine::hardware::clock;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::IpAddr;
@@ -23,9 +27,9 @@ static GROUP: OnceLock<Group> = OnceLock::new();
 pub struct Group {
     /// This node's number: the instance that it has.
     number: usize,
-    nodes: usize,
+    /// By node, its host's number.
+    hosts: Vec<usize>,
     cores: usize,
-    place: PlaceOnHost,
     run: String,
     /// Of the first node, by node, to all others; of another, to the first.
     controls: Vec<Option<Control>>,
@@ -42,12 +46,10 @@ pub struct Group {
 pub struct Founding {
     /// The node's number.
     pub number: usize,
-    /// How many there are.
-    pub nodes: usize,
+    /// By node, the number of its host, from 0, the first one's.
+    pub hosts: Vec<usize>,
     /// Cores of the first node's host: what `--workers` is by default.
     pub cores: usize,
-    /// Where the node is among those of its host.
-    pub place: PlaceOnHost,
     /// The run's name, which no other run has.
     pub run: String,
     /// Those that were started here, by node.
@@ -61,7 +63,7 @@ pub struct Founding {
 }
 
 /// Where a node is among those of its host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlaceOnHost {
     /// How many of them are before it.
     pub rank: usize,
@@ -85,15 +87,16 @@ impl Group {
         founding: Founding,
         connect: impl FnOnce() -> io::Result<Vec<Option<Control>>>,
     ) -> io::Result<&'static Group> {
-        let Founding { number, nodes, cores, place, run, children, address, credentials, fabric } = founding;
-        let mesh = Mesh::new(number, nodes, address, credentials, fabric);
+        let Founding { number, hosts, cores, run, children, address, credentials, fabric } = founding;
+        let mesh = Mesh::new(number, hosts.len(), address, credentials, fabric);
         let controls = connect()?;
         let children = Mutex::new(children);
         let lost = OnceLock::new();
         let is_over = AtomicBool::new(false);
-        let group =
-            Group { number, nodes, cores, place, run, controls, children, lost, is_over, fabric, mesh };
-        Ok(GROUP.get_or_init(|| group))
+        let group = Group { number, hosts, cores, run, controls, children, lost, is_over, fabric, mesh };
+        let group = GROUP.get_or_init(|| group);
+        group.share_rates().map_err(|lost| io::Error::other(lost.to_string()))?;
+        Ok(group)
     }
 
     /// The group of this process, if it is a node.
@@ -108,7 +111,7 @@ impl Group {
 
     /// How many nodes there are.
     pub fn nodes(&self) -> usize {
-        self.nodes
+        self.hosts.len()
     }
 
     /// Whether this node tells the person who started the run what comes of it.
@@ -133,12 +136,64 @@ impl Group {
 
     /// Whether all nodes are on one host, whose clock is theirs.
     pub fn is_one_host(&self) -> bool {
-        self.place.of == self.nodes
+        self.hosts.iter().all(|host| *host == 0)
     }
 
     /// Where this node is among those of its host.
     pub fn place_on_host(&self) -> PlaceOnHost {
-        self.place
+        let is_there = |host: &&usize| **host == self.hosts[self.number];
+        PlaceOnHost {
+            rank: self.hosts[..self.number].iter().filter(is_there).count(),
+            of: self.hosts.iter().filter(is_there).count(),
+        }
+    }
+
+    /// The first node of a host.
+    fn first_of(&self, host: usize) -> usize {
+        self.hosts.iter().position(|other| *other == host).expect("a host has a node")
+    }
+
+    /// Has the nodes of each host take the same rate for its clock, so that they tell the same times. Those of the first one's host have been told it.
+    fn share_rates(&self) -> Result<(), Lost> {
+        if self.is_one_host() {
+            return Ok(());
+        }
+        let first = self.first_of(self.hosts[self.number]);
+        let own = (first == self.number).then(clock::ticks_per_second);
+        let mut bytes = Vec::new();
+        tell(&own, &mut bytes);
+        let all = self.exchange("the rates of the clocks", bytes)?;
+        if own.is_none() {
+            let no_rate = || Lost::new(first, "it has told no rate of its clock");
+            clock::share_rate(told::<Option<f64>>(&all[first]).flatten().ok_or_else(no_rate)?);
+        }
+        Ok(())
+    }
+
+    /// What the clock of each host but the first one's is at now. All nodes call this at the same time.
+    pub(crate) fn look_at_clocks(&self) -> Result<Vec<Sighting>, Lost> {
+        if self.is_one_host() {
+            return Ok(Vec::new());
+        }
+        let hosts = self.hosts.iter().max().map_or(0, |last| *last);
+        let look = |host: usize| {
+            let node = self.first_of(host);
+            let lost = || self.lost().cloned().unwrap_or(Lost::new(node, "its process has ended"));
+            self.controls[node].as_ref().and_then(Control::look_at_clock).ok_or_else(lost)
+        };
+        let mut bytes = Vec::new();
+        if self.is_first() {
+            tell(&(1..=hosts).map(look).collect::<Result<Vec<_>, _>>()?, &mut bytes);
+        }
+        let seen = self.from_first("what the clocks are at", bytes)?;
+        told(&seen).ok_or_else(|| Lost::new(0, "what it said is no message"))
+    }
+
+    /// By which clocks the times of clients are, so many at each node, in a run before and after which the clocks were at this.
+    pub(crate) fn clocks(&self, before: Vec<Sighting>, after: Vec<Sighting>, clients_each: usize) -> Clocks {
+        let of_clients = self.hosts.iter().flat_map(|host| vec![*host; clients_each]).collect();
+        let others = before.into_iter().zip(after).map(|(before, after)| Seen { before, after });
+        Clocks::new(of_clients, others.collect())
     }
 
     /// What this node's engine is given for a run of so many workers. All nodes call this at the same time.

@@ -3,11 +3,11 @@
 //! The first node starts the others on its own host, as `trireme node --attached unix` with one end of a pair of sockets for standard input; or connects to where
 //! `trireme node --listen ADDRESS` waits, which starts the same there. All are started before any is spoken with. Then each is told what to do (`assignment`).
 
-use crate::assignment::{Assignment, SECRET_BYTES, host, name, receive, send};
+use crate::assignment::{Assignment, SECRET_BYTES, host, name, numbered, receive, send};
 use crate::control::{Control, words};
 use crate::fabric::{Fabric, Meeting};
 use crate::file::Cluster;
-use crate::group::{Founding, Group, PlaceOnHost, heard};
+use crate::group::{Founding, Group, heard};
 use crate::handshake::{Credentials, End, random, shake};
 use crate::secret::Secret;
 use crate::stream::Stream;
@@ -138,17 +138,11 @@ impl Call<'_> {
         described: impl Fn(usize) -> String,
     ) -> Result<&'static Group, String> {
         let Call { line, cores, credentials, fabric } = self;
-        let nodes = hosts.len();
         let address = reached_at(started.iter().filter_map(|node| node.stream.own_address()));
-        let place = |number: usize| PlaceOnHost {
-            rank: hosts[..number].iter().filter(|host| **host == hosts[number]).count(),
-            of: hosts.iter().filter(|host| **host == hosts[number]).count(),
-        };
         let assignment = Assignment {
             number: 0,
-            nodes,
+            hosts: numbered(hosts),
             cores,
-            place: place(0),
             words: line.to_vec(),
             secret: random::<SECRET_BYTES>()[..].into(),
             run: name(),
@@ -156,7 +150,7 @@ impl Call<'_> {
             ticks_per_second: clock::ticks_per_second(),
         };
         for (number, node) in (1..).zip(&mut started) {
-            let own = Assignment { number, place: place(number), ..assignment.clone() };
+            let own = Assignment { number, ..assignment.clone() };
             send(&mut node.stream, &own)
                 .map_err(|error| format!("{}: {}", described(number), words(&error)))?;
         }
@@ -166,9 +160,8 @@ impl Call<'_> {
             children.push(node.child.0.take());
         }
         let credentials = Credentials { secret: assignment.secret, ..credentials };
-        let (place, run) = (assignment.place, assignment.run);
-        let founding =
-            Founding { number: 0, nodes, cores, place, run, children, address, credentials, fabric };
+        let (hosts, run) = (assignment.hosts, assignment.run);
+        let founding = Founding { number: 0, hosts, cores, run, children, address, credentials, fabric };
         let control = |(node, stream): (usize, Option<Stream>)| {
             stream.map(|stream| Control::over(stream, move |what| heard(node, what))).transpose()
         };
@@ -219,9 +212,8 @@ mod tests {
         let first = reached_at([to_child, to_waiting].iter().filter_map(Stream::own_address));
         let told = Assignment {
             number: 1,
-            nodes: 3,
+            hosts: vec![0, 0, 1],
             cores: 1,
-            place: PlaceOnHost { rank: 1, of: 2 },
             words: Vec::new(),
             secret: Secret::default(),
             run: String::new(),

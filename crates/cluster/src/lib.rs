@@ -42,7 +42,7 @@ pub mod secret;
 pub mod stream;
 pub mod tls;
 
-pub use assignment::COMMANDS;
+pub use assignment::{COMMANDS, rehearse};
 pub use engine::Together;
 pub use file::Cluster;
 pub use group::Group;

@@ -92,14 +92,13 @@ fn take_part(
         return Err(io::Error::other("it is told to do what no node does"));
     }
     let address = assignment.address(&stream);
-    let Assignment { number, nodes, cores, place, words, secret, run, first: _, ticks_per_second } =
-        assignment;
-    if place.of == nodes {
+    let Assignment { number, hosts, cores, words, secret, run, first: _, ticks_per_second } = assignment;
+    if hosts[number] == hosts[0] {
         clock::share_rate(ticks_per_second);
     }
     credentials.secret = secret;
     let children = Vec::new();
-    let founding = Founding { number, nodes, cores, place, run, children, address, credentials, fabric };
+    let founding = Founding { number, hosts, cores, run, children, address, credentials, fabric };
     let hears = move |what: io::Result<Vec<u8>>| {
         if what.is_err() {
             if Group::get().is_some_and(Group::is_over) {

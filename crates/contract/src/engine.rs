@@ -1,5 +1,6 @@
 //! What every compilation of the engine offers to the harness: load once, then run any supported system over it.
 
+use crate::clocks::Clocks;
 use crate::durability::{
     LogError, LogInspection, LogManifest, LogOptions, LogReport, Recovered, RecoveryOptions,
 };
@@ -443,7 +444,7 @@ pub struct EngineOptions {
     /// Several instances: a transaction that can run in fragments does ([`Procedure::runs_in_fragments`](crate::Procedure::runs_in_fragments)); otherwise each of its
     /// operations elsewhere is a message. By default.
     pub one_shot: bool,
-    /// A step of two-phase commit that is left out, for tests; `None`: none is.
+    /// A step of what instances do together that is left out, to be found; `None`: none is.
     #[serde(skip)]
     pub deployment_canary: Option<DeploymentCanary>,
     /// Transactions that a worker has begun and not ended, at most: under architectures with fibers, of instances, and under
@@ -517,24 +518,39 @@ impl SnapshotCanary {
     ];
 }
 
-/// Two-phase commit with one step removed. Tests must reject each of them.
+/// What instances do together, with one step removed. Tests must reject each of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeploymentCanary {
     /// A participant commits, and releases, when it votes.
     EarlyRelease,
     /// A coordinator decides by the first vote.
     EarlyDecision,
+    /// An instance that is a process does not go on behind the ids that it is told of: each draws what its own clock, or counter, says.
+    OwnIds,
+    /// Times of several hosts are compared as if they were of one clock.
+    OneClock,
 }
 
 impl DeploymentCanary {
     /// Every one.
-    pub const ALL: [DeploymentCanary; 2] = [DeploymentCanary::EarlyRelease, DeploymentCanary::EarlyDecision];
+    pub const ALL: [DeploymentCanary; 4] = [
+        DeploymentCanary::EarlyRelease,
+        DeploymentCanary::EarlyDecision,
+        DeploymentCanary::OwnIds,
+        DeploymentCanary::OneClock,
+    ];
+
+    /// Those of commit between nodes, whatever their clocks.
+    pub const OF_COMMIT: [DeploymentCanary; 3] =
+        [DeploymentCanary::EarlyRelease, DeploymentCanary::EarlyDecision, DeploymentCanary::OwnIds];
 
     /// Name on the command line and in results.
     pub const fn name(self) -> &'static str {
         match self {
             DeploymentCanary::EarlyRelease => "release-before-decision",
             DeploymentCanary::EarlyDecision => "decision-before-votes",
+            DeploymentCanary::OwnIds => "ids-of-its-own",
+            DeploymentCanary::OneClock => "one-clock",
         }
     }
 }
@@ -613,6 +629,8 @@ pub struct RunOutcome<C> {
     /// Why the store's log could not be written, if so: the run has ended before its time, what was acknowledged is safe, and the
     /// store takes no transactions any more.
     pub log_failure: Option<String>,
+    /// By which clocks the clients were told when their transactions began and ended.
+    pub clocks: Clocks,
 }
 
 /// A run that ended before its time. What had committed has committed; a transaction at fault was undone.

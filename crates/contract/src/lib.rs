@@ -12,10 +12,12 @@
 //! | who runs them? | [`engine`]; of any type, compiled once: [`mod@erased`]; which of the two: [`compilation`] |
 //! | what survives? | [`durability`] |
 //! | what came of it? | [`measurement`] |
+//! | by whose clock? | [`clocks`] |
 //! | how are systems called? | [`names`] |
 //! | among how many instances are workers divided? | [`instances`] |
 #![forbid(unsafe_code)]
 
+pub mod clocks;
 pub mod compilation;
 pub mod durability;
 pub mod engine;
@@ -34,6 +36,7 @@ pub mod telling;
 pub mod transaction;
 pub mod workload;
 
+pub use clocks::{Clocks, Seen, Sighting};
 pub use compilation::{AnyType, Compilation, OwnType};
 pub use durability::{
     Backup, CheckpointReport, Durability, DurabilityCanary, InspectedFile, InspectedRows, LogEnd, LogError,

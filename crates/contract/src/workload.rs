@@ -177,7 +177,7 @@ pub struct Completion<'a> {
     pub outcome: Outcome,
     /// When its first attempt began, in nanoseconds of the run's clock.
     pub began_ns: u64,
-    /// When it ended, in nanoseconds of the run's clock; comparable between workers.
+    /// When it ended, in nanoseconds of the run's clock: one for all workers of a host ([`crate::clocks`]).
     pub ended_ns: u64,
     /// Attempts, 1 if the first succeeded.
     pub attempts: u32,

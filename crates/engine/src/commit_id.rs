@@ -25,7 +25,7 @@ use contract::CommitId;
 
 /// Where a run's ids come from.
 pub(crate) enum CommitIds {
-    /// And what is to be added to it: little changes that.
+    /// And what is to be added to it: nothing at first, unless another host's clock is rehearsed; little changes that.
     Clock {
         ahead: Line<AtomicU64>,
     },
@@ -36,7 +36,7 @@ impl CommitIds {
     /// The source for a run.
     pub fn new() -> CommitIds {
         match clock::is_one_for_all_cores() {
-            true => CommitIds::Clock { ahead: Line(AtomicU64::new(0)) },
+            true => CommitIds::Clock { ahead: Line(AtomicU64::new(clock::ticks_ahead())) },
             false => CommitIds::counter(),
         }
     }

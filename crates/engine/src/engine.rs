@@ -10,10 +10,10 @@ use crate::session::Report;
 use crate::storage::Store;
 use crate::system::{CountLeaks, Reports, Run};
 use contract::{
-    ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Header, InstanceEngine,
-    Layout, LeakCheck, LoadError, LogError, LogInspection, LogManifest, LogOptions, LogReport, Measurement,
-    Misfit, PairName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Site, Support,
-    TableDescription, Until, Workload, erased,
+    ArchitectureName, Arrangement, Client, Clocks, Engine, EngineOptions, ErasedClient, Header,
+    InstanceEngine, Layout, LeakCheck, LoadError, LogError, LogInspection, LogManifest, LogOptions,
+    LogReport, Measurement, Misfit, PairName, Recovered, RecoveryOptions, RunError, RunOutcome, Selection,
+    Site, Support, TableDescription, Until, Workload, erased,
 };
 use std::ops::Range;
 use std::path::PathBuf;
@@ -305,5 +305,5 @@ fn collect<C: Client>(
     for effort in &servers {
         measurement.effort.merge(effort);
     }
-    Ok(RunOutcome { clients, measurement, log_failure })
+    Ok(RunOutcome { clients, measurement, log_failure, clocks: Clocks::default() })
 }

@@ -144,7 +144,8 @@ impl<const REPEATS: bool, const ROOM: u64> Engine for Mock<REPEATS, ROOM> {
             }
         }
         tally.measurement.effort.messages = messages * tally.transactions;
-        Ok(RunOutcome { clients, measurement: tally.measurement, log_failure: None })
+        let measurement = tally.measurement;
+        Ok(RunOutcome { clients, measurement, log_failure: None, clocks: Clocks::default() })
     }
 
     fn leak_check(store: &Store) -> LeakCheck {

@@ -135,6 +135,7 @@ pub fn run_checked<E: Engine, W: Workload>(
     let clients = setting.clients::<E, _>(checked);
     let run = setting.run::<E, _>(&mut store, clients)?;
     let (mut history, clients) = checked.history(run.clients);
+    history.clocks = run.clocks;
     let read = FinalRead::of_stamps(checked, &history);
     history.finals = read.versions(setting.read_back::<E>(&mut store, &read));
     let verdict = check(&history);

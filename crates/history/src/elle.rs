@@ -11,12 +11,13 @@
 //! several transactions in flight, each further one is a process of its own, numbered `worker + n * workers`.
 //! Attempts that aborted come as transactions that failed, at the instant at which their transaction began: when
 //! they really ran nobody recorded, and Elle asks of a failed transaction only what it tried to write.
+//! Times are of the first clock; of workers with another one they are bounds, so that who follows another here did so for certain.
 
 use crate::check::{leaves_nothing, left_by, real_deletes, spelled_out};
 use crate::history::{History, TransactionRecord};
 use crate::operation::{Operation, OperationKind};
 use crate::version::Version;
-use contract::{Key, Outcome, TableId};
+use contract::{Clocks, Key, Outcome, TableId};
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -123,6 +124,7 @@ pub(crate) enum Attempts {
 /// transaction.
 pub(crate) fn write_events(
     records: &[&[TransactionRecord]],
+    clocks: &Clocks,
     attempts: Attempts,
     layout: ElleLayout,
     writer: impl Write,
@@ -133,7 +135,7 @@ pub(crate) fn write_events(
         ElleLayout::Lines => ("", "\n", "\n"),
         ElleLayout::Array => ("[", ",\n", "]\n"),
     };
-    let events = events(records, attempts);
+    let events = events(records, clocks, attempts);
     if events.is_empty() && layout == ElleLayout::Lines {
         return writer.flush();
     }
@@ -151,25 +153,38 @@ pub(crate) fn write_events(
     writer.flush()
 }
 
+/// A transaction, and between which readings of the first clock it ran: of a worker with another clock, as far apart as they may have been.
+#[derive(Clone, Copy)]
+struct Span<'a> {
+    began_ns: u64,
+    ended_ns: u64,
+    record: &'a TransactionRecord,
+}
+
 /// All events in the order of time, and those of one process in the order in which they happened.
-fn events<'a>(records: &[&'a [TransactionRecord]], attempts: Attempts) -> Vec<Event<'a>> {
+fn events<'a>(records: &[&'a [TransactionRecord]], clocks: &Clocks, attempts: Attempts) -> Vec<Event<'a>> {
     let mut events = Vec::new();
     for (worker, own) in records.iter().enumerate() {
-        for (lane, one_after_the_other) in lanes(own).into_iter().enumerate() {
+        let span = |record: &'a TransactionRecord| Span {
+            began_ns: *clocks.by_first(worker, record.began_ns).start(),
+            ended_ns: *clocks.by_first(worker, record.ended_ns).end(),
+            record,
+        };
+        for (lane, one_after_the_other) in lanes(own.iter().map(span).collect()).into_iter().enumerate() {
             let process = worker + lane * records.len();
-            for record in one_after_the_other {
+            for Span { began_ns, ended_ns, record } in one_after_the_other {
                 let mut push =
                     |time_ns, phase| events.push(Event { time_ns, process, worker, record, phase });
                 let last = record.attempts - 1;
                 let first = if attempts == Attempts::All { 0 } else { last };
                 for attempt in first..last {
-                    push(record.began_ns, Phase::Invoke { attempt });
-                    push(record.began_ns, Phase::Fail { attempt });
+                    push(began_ns, Phase::Invoke { attempt });
+                    push(began_ns, Phase::Fail { attempt });
                 }
-                push(record.began_ns, Phase::Invoke { attempt: last });
+                push(began_ns, Phase::Invoke { attempt: last });
                 match record.outcome {
-                    Outcome::Commit => push(record.ended_ns, Phase::Ok { attempt: last }),
-                    Outcome::Rollback => push(record.ended_ns, Phase::Fail { attempt: last }),
+                    Outcome::Commit => push(ended_ns, Phase::Ok { attempt: last }),
+                    Outcome::Rollback => push(ended_ns, Phase::Fail { attempt: last }),
                 }
             }
         }
@@ -180,16 +195,14 @@ fn events<'a>(records: &[&'a [TransactionRecord]], attempts: Attempts) -> Vec<Ev
 }
 
 /// Deals transactions of one worker into as few lanes as it takes, so that in a lane none overlap.
-fn lanes(records: &[TransactionRecord]) -> Vec<Vec<&TransactionRecord>> {
-    let mut in_order: Vec<&TransactionRecord> = records.iter().collect();
-    in_order.sort_by_key(|record| (record.began_ns, record.ended_ns, record.number));
-    let mut lanes: Vec<Vec<&TransactionRecord>> = Vec::new();
-    for record in in_order {
-        let has_ended =
-            |lane: &Vec<&TransactionRecord>| lane.last().is_some_and(|last| last.ended_ns <= record.began_ns);
+fn lanes(mut spans: Vec<Span<'_>>) -> Vec<Vec<Span<'_>>> {
+    spans.sort_by_key(|span| (span.began_ns, span.ended_ns, span.record.number));
+    let mut lanes: Vec<Vec<Span<'_>>> = Vec::new();
+    for span in spans {
+        let has_ended = |lane: &Vec<Span<'_>>| lane.last().is_some_and(|last| last.ended_ns <= span.began_ns);
         match lanes.iter_mut().find(|lane| has_ended(lane)) {
-            Some(lane) => lane.push(record),
-            None => lanes.push(vec![record]),
+            Some(lane) => lane.push(span),
+            None => lanes.push(vec![span]),
         }
     }
     lanes
@@ -213,7 +226,7 @@ pub fn write_elle_registers(history: &History, layout: ElleLayout, writer: impl 
     let records: Vec<&[TransactionRecord]> =
         history.workers.iter().map(|worker| worker.transactions.as_slice()).collect();
     let deletes = real_deletes(history);
-    write_events(&records, Attempts::Last, layout, writer, |worker, record, phase, out| {
+    write_events(&records, &history.clocks, Attempts::Last, layout, writer, |worker, record, phase, out| {
         let operations = history.workers[worker].operations_of(record);
         let commits = record.outcome == Outcome::Commit;
         let may_leave_nothing = commits && operations.iter().any(Operation::is_real_delete);

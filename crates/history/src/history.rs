@@ -8,7 +8,7 @@ use crate::key_names::{KeyBytes, KeyNames};
 use crate::operation::{Operation, OperationKind};
 use crate::scanned::{ScanEnd, ScanRecord};
 use crate::version::Version;
-use contract::{CommitId, Key, Outcome, SnapshotPlace, TableId};
+use contract::{Clocks, CommitId, Key, Outcome, SnapshotPlace, TableId};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::Bound;
@@ -26,6 +26,8 @@ pub struct History {
     pub loaded: Vec<(TableId, Key)>,
     /// The bytes of keys that are byte strings; the others are numbers.
     pub names: KeyNames,
+    /// By whose clocks the workers' times are.
+    pub clocks: Clocks,
 }
 
 /// What one worker did.
@@ -48,9 +50,9 @@ pub struct TransactionRecord {
     pub number: u32,
     /// Attempts; all but the last aborted.
     pub attempts: u32,
-    /// When its first attempt began, in nanoseconds of the run's clock.
+    /// When its first attempt began, in nanoseconds of its worker's clock ([`History::clocks`]).
     pub began_ns: u64,
-    /// When it ended.
+    /// When it ended, by the same.
     pub ended_ns: u64,
     /// How it ended.
     pub outcome: Outcome,

@@ -9,8 +9,8 @@ use crate::store::{Store, Table};
 use crate::wire::{Connection, Failed};
 use crate::worker::{Report, Run, work};
 use contract::{
-    ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, Layout, LeakCheck, LoadError,
-    Lost, Measurement, Misfit, RunError, RunOutcome, Selection, Site, Support, Until, Workload,
+    ArchitectureName, Arrangement, Client, Clocks, Engine, EngineOptions, ErasedClient, Layout, LeakCheck,
+    LoadError, Lost, Measurement, Misfit, RunError, RunOutcome, Selection, Site, Support, Until, Workload,
 };
 use std::panic::resume_unwind;
 use std::sync::atomic::AtomicUsize;
@@ -69,7 +69,7 @@ fn run_clients<C: Client>(
         measurement.merge(&report.measurement);
         clients.push(report.client);
     }
-    Ok(RunOutcome { clients, measurement, log_failure: None })
+    Ok(RunOutcome { clients, measurement, log_failure: None, clocks: Clocks::default() })
 }
 
 impl Engine for Ignite {

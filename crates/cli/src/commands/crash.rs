@@ -41,7 +41,7 @@ pub fn arguments() -> Command {
             format!(
                 "Leave one step out, which must be found: {}; of two-phase commit between nodes: {}",
                 DurabilityCanary::ALL.map(DurabilityCanary::name).join(", "),
-                DeploymentCanary::ALL.map(DeploymentCanary::name).join(", ")
+                DeploymentCanary::OF_COMMIT.map(DeploymentCanary::name).join(", ")
             ),
         ))
         .arg(option(
@@ -141,7 +141,7 @@ fn scenario(matches: &ArgMatches) -> Result<Scenario, Failure> {
     let scenario =
         Scenario { killed, channel_faults: matches.get_flag("channel-faults"), ..Scenario::default() };
     let Some(name) = typed(matches, "canary") else { return Ok(scenario) };
-    let of_commit = DeploymentCanary::ALL.into_iter().find(|canary| canary.name() == name);
+    let of_commit = DeploymentCanary::OF_COMMIT.into_iter().find(|canary| canary.name() == name);
     let is_between_nodes = of_commit.is_some() || name == DurabilityCanary::LocalAcknowledgement.name();
     if is_between_nodes && !scenario.is_of_nodes() {
         let allowed = "with --kill node or --channel-faults";
@@ -155,7 +155,7 @@ fn scenario(matches: &ArgMatches) -> Result<Scenario, Failure> {
         return Ok(Scenario { deployment_canary: Some(canary), ..scenario });
     }
     let allowed = |durability: String| {
-        let of_commit = DeploymentCanary::ALL.map(DeploymentCanary::name).join(", ");
+        let of_commit = DeploymentCanary::OF_COMMIT.map(DeploymentCanary::name).join(", ");
         BadValue::new("canary", name, format!("{durability}, {of_commit}"))
     };
     Ok(Scenario { canary: Some(name.parse().map_err(allowed)?), ..scenario })

@@ -23,13 +23,14 @@ pub fn erased<C: Client>(
 ) -> Result<RunOutcome<C>, RunError> {
     let boxed = |client| ErasedClient(Box::new(Recycling { client, spare: Vec::new() }));
     let erased = clients.into_iter().map(boxed).collect();
-    let RunOutcome { clients, measurement, log_failure } = run(erased)?;
+    let RunOutcome { clients, measurement, log_failure, clocks } = run(erased)?;
     let found_again = |client: ErasedClient| {
         let recycling: Box<Recycling<C>> =
             client.0.into_any().downcast().expect("the client that was erased");
         recycling.client
     };
-    Ok(RunOutcome { clients: clients.into_iter().map(found_again).collect(), measurement, log_failure })
+    let clients = clients.into_iter().map(found_again).collect();
+    Ok(RunOutcome { clients, measurement, log_failure, clocks })
 }
 
 /// [`Client`] without its associated type.

@@ -328,7 +328,8 @@ where
 
     /// Who is let at what the transaction of this id has touched commits behind it.
     fn is_told_of(&self, id: Option<CommitId>) {
-        if let Some((ids, id)) = self.ids.zip(id) {
+        let heeds = self.canary != Some(DeploymentCanary::OwnIds);
+        if let Some((ids, id)) = self.ids.zip(id).filter(|_| heeds) {
             ids.raise(id);
         }
     }

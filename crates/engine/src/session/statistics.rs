@@ -471,8 +471,8 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         }
         let completion = Completion {
             outcome: ended.outcome,
-            began_ns: clock::nanoseconds(began.0),
-            ended_ns: clock::nanoseconds(now.0),
+            began_ns: clock::reading_ns(began),
+            ended_ns: clock::reading_ns(now),
             attempts: ended.attempts,
             id: ended.id,
             epoch: ended.epoch,

@@ -22,7 +22,7 @@ pub struct CheckSummary {
     pub passed: bool,
     /// The architecture's name.
     pub architecture: String,
-    /// The protocol's name, or the canary's.
+    /// The protocol's name, or the canary's if it is one of a protocol.
     pub protocol: String,
     /// Whether it is a canary, which must not pass.
     pub canary: bool,
@@ -60,6 +60,10 @@ pub struct CheckSummary {
     pub too_little: Option<String>,
     /// What is odd, and what to do about it.
     pub warnings: Vec<String>,
+    /// Of nodes on several hosts: between how many nanoseconds of the first one's clock a time of another one lies, at most. Transactions of several hosts that are closer than
+    /// that are in no order of time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clocks_within_ns: Option<u64>,
     /// What the checker found in the history, if one was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,

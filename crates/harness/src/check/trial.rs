@@ -9,7 +9,9 @@ use crate::observer::{Event, Observer};
 use crate::options::{BadValue, RunOptions};
 use crate::subject::Subject;
 use crate::summary::{Check, aborts_by_reason};
-use contract::{CanaryName, Engine, EngineOptions, Measurement, RowLength, Selection, Until, Workload};
+use contract::{
+    CanaryName, Clocks, Engine, EngineOptions, Measurement, RowLength, Selection, Until, Workload,
+};
 use history::anomalies::{Scenario, ScenarioWorkload};
 use history::list_append::{ListAppend, check_lists};
 use history::membership::Membership;
@@ -67,12 +69,14 @@ impl Trial<'_> {
         let leaks = E::leak_check(&store);
         let checks = vec![Check::nothing_held(&leaks), Check::no_value_lost(&leaks)];
         let mut history = workload.history(run.clients);
+        history.clocks = run.clocks;
         let read = workload.final_read(&history);
         history.set_finals(&read, setting.read_back::<E>(&mut store, &read));
         drop(store);
         self.observer.tell(Event::Note(JUDGING));
         let verdict = check_lists(&history);
-        Ok((self.verdict::<E>(&run.measurement, verdict, checks)?, Recorded::Lists(history)))
+        let summary = self.verdict::<E>(&run.measurement, verdict, checks)?;
+        Ok((by_clocks(summary, &history.clocks), Recorded::Lists(history)))
     }
 
     /// Plays a scenario, and judges it.
@@ -90,7 +94,7 @@ impl Trial<'_> {
         let mut checks = vec![Check::nothing_held(&E::leak_check(&store))];
         let read = workload.final_read(&run.clients);
         let rows = read.rows(setting.read_back::<E>(&mut store, &read));
-        let judgement = workload.judge(&run.clients, &rows);
+        let judgement = workload.judge(&run.clients, &run.clocks, &rows);
         checks.insert(
             0,
             Check::new("serializable", judgement.is_serializable(), || {
@@ -99,7 +103,8 @@ impl Trial<'_> {
         );
         let happened = Happened::Overlapping(judgement.overlapping);
         let summary = self.summary::<E>(&run.measurement, checks, happened)?;
-        Ok((CheckSummary { judgement: Some(judgement), ..summary }, Recorded::Nothing))
+        let summary = CheckSummary { judgement: Some(judgement), ..summary };
+        Ok((by_clocks(summary, &run.clocks), Recorded::Nothing))
     }
 
     fn of_stamped<E: Engine, W: Workload>(
@@ -114,13 +119,15 @@ impl Trial<'_> {
         let run = setting.run::<E, _>(&mut store, clients)?;
         let mut checks = vec![Check::nothing_held(&E::leak_check(&store))];
         let (mut history, clients) = checked.history(run.clients);
+        history.clocks = run.clocks;
         checks.extend(own_checks(&clients));
         let read = FinalRead::of_stamps(checked, &history);
         history.finals = read.versions(setting.read_back::<E>(&mut store, &read));
         drop(store);
         self.observer.tell(Event::Note(JUDGING));
         let verdict = history::check(&history);
-        Ok((self.verdict::<E>(&run.measurement, verdict, checks)?, Recorded::Stamps(history)))
+        let summary = self.verdict::<E>(&run.measurement, verdict, checks)?;
+        Ok((by_clocks(summary, &history.clocks), Recorded::Stamps(history)))
     }
 
     fn options(&self) -> &RunOptions {
@@ -207,6 +214,7 @@ impl Trial<'_> {
         happened: Happened,
     ) -> Result<CheckSummary, Failure> {
         let canary = self.canary();
+        let between_nodes = self.subject.options.engine.deployment_canary;
         let protocol = canary.map_or(self.selection.pair().protocol.to_string(), |canary| canary.to_string());
         let options = self.options();
         let held = checks.iter().all(|check| check.passed);
@@ -222,7 +230,7 @@ impl Trial<'_> {
             schema: SCHEMA,
             architecture: self.selection.architecture().to_string(),
             protocol,
-            canary: canary.is_some(),
+            canary: canary.is_some() || between_nodes.is_some(),
             workload: self.subject.workload.clone(),
             workers: options.workers,
             machine: self.subject.place.machine.clone(),
@@ -235,10 +243,16 @@ impl Trial<'_> {
             user_rollbacks: measurement.user_rollbacks,
             engine: self.subject.engine_options(),
             parameters: self.subject.parameters.clone(),
-            warnings: self.canary().filter(|_| passed).map(unrejected).into_iter().collect(),
+            warnings: canary
+                .map(unrejected)
+                .or(between_nodes.map(|_| MORE.to_owned()))
+                .filter(|_| passed)
+                .into_iter()
+                .collect(),
             passed,
             checks,
             too_little,
+            clocks_within_ns: None,
             verdict: None,
             judgement: None,
         })
@@ -252,12 +266,15 @@ const TRANSACTIONS_A_ROUND: u64 = 12;
 /// they need so many times the transactions of players with a core each.
 const PATIENCE: u64 = 25;
 
+const MORE: &str = "the canary was not rejected; give it more to go wrong with: more --transactions, more updates, fewer records";
+
 fn unrejected(canary: CanaryName) -> String {
-    format!(
-        "the canary was not rejected; '{}' shows what it omits; otherwise give it more to go wrong with: more --transactions, \
-         more updates, fewer records",
-        canary.shown_by()
-    )
+    format!("{MORE}; if that does not help, '{}' shows what it omits", canary.shown_by())
+}
+
+/// With what is known of the clocks, if there are several.
+fn by_clocks(summary: CheckSummary, clocks: &Clocks) -> CheckSummary {
+    CheckSummary { clocks_within_ns: (!clocks.are_one()).then(|| clocks.widest_ns()), ..summary }
 }
 
 const RUNNING: &str = "running, with everything written down";

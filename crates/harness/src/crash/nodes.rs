@@ -6,8 +6,8 @@
 //! Each node's log is in a folder of its own. A recovery cuts all logs at the last epoch that each of them has ([`LogEnd::common`]).
 
 use contract::{
-    ArchitectureName, Arrangement, Client, Engine, EngineOptions, ErasedClient, InstanceEngine, Layout,
-    LeakCheck, LoadError, LogEnd, LogError, LogInspection, LogManifest, LogOptions, LogReport, Lost,
+    ArchitectureName, Arrangement, Client, Clocks, Engine, EngineOptions, ErasedClient, InstanceEngine,
+    Layout, LeakCheck, LoadError, LogEnd, LogError, LogInspection, LogManifest, LogOptions, LogReport, Lost,
     Measurement, Misfit, Part, Recovered, RecoveryOptions, RunError, RunOutcome, Selection, Support, Until,
     Workload,
 };
@@ -160,7 +160,8 @@ impl<C> Fared<C> {
         match Lost::cause(lost.iter().map(|(node, lost)| (*node, lost))) {
             Some(lost) => Err(RunError::Lost(lost)),
             None => {
-                Ok(RunOutcome { clients, measurement: measurement.expect("there are nodes"), log_failure })
+                let measurement = measurement.expect("there are nodes");
+                Ok(RunOutcome { clients, measurement, log_failure, clocks: Clocks::default() })
             }
         }
     }

@@ -9,8 +9,8 @@ use super::workload::{Played, Player, ScenarioWorkload};
 use crate::checked_run::{CheckedRunError, Setting};
 use crate::final_read::{FinalRead, FinalRows};
 use contract::{
-    Abort, Direction, Engine, Insertion, Key, Merge, Outcome, Presence, Scan, Span, TableId, Transaction,
-    Workload,
+    Abort, Clocks, Direction, Engine, Insertion, Key, Merge, Outcome, Presence, Scan, Span, TableId,
+    Transaction, Workload,
 };
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -66,7 +66,7 @@ pub fn run_scenario<E: Engine>(
     let run = setting.run::<E, _>(&mut store, clients)?;
     let read = workload.final_read(&run.clients);
     let rows = read.rows(setting.read_back::<E>(&mut store, &read));
-    Ok(workload.judge(&run.clients, &rows))
+    Ok(workload.judge(&run.clients, &run.clocks, &rows))
 }
 
 /// By key of the round.
@@ -90,7 +90,7 @@ impl ScenarioWorkload {
     }
 
     /// Judges the rounds that the players of a finished run played, and what they left.
-    pub fn judge(&self, players: &[Player], rows: &FinalRows) -> Judgement {
+    pub fn judge(&self, players: &[Player], clocks: &Clocks, rows: &FinalRows) -> Judgement {
         let left: HashMap<u64, i64, FixedState> =
             rows.iter().map(|(_, key, row)| (key.0, row.map_or(MISSING, number_of))).collect();
         let mut judgement = Judgement {
@@ -103,7 +103,7 @@ impl ScenarioWorkload {
         let mut judged: HashMap<Story, bool, FixedState> = HashMap::default();
         for team in 0..self.teams() {
             for round in 0..self.rounds_of(team, players) {
-                let played = self.played(team, round, players);
+                let played = self.played(team, round, players, clocks);
                 let first = self.first_key(team, round);
                 let end = self.first_key(team, round + 1);
                 let state = (first..end).map(|key| left[&key]).collect();
@@ -135,17 +135,21 @@ impl ScenarioWorkload {
         rounds.min().unwrap_or(0)
     }
 
-    /// By role, how a round went.
-    fn played(&self, team: usize, round: u64, players: &[Player]) -> Vec<Played> {
-        let players = self.team(team, players).map(|player| &players[player]);
-        let mut by_role: Vec<(usize, Played)> =
-            players.map(|player| (player.role, player.played[round as usize])).collect();
+    /// By role, how a round went, and between which readings of the first clock it ran for certain.
+    fn played(&self, team: usize, round: u64, players: &[Player], clocks: &Clocks) -> Vec<Played> {
+        let of_role = |player: usize| {
+            let played = players[player].played[round as usize];
+            let began_ns = *clocks.by_first(player, played.began_ns).end();
+            let ended_ns = *clocks.by_first(player, played.ended_ns).start();
+            (players[player].role, Played { began_ns, ended_ns, ..played })
+        };
+        let mut by_role: Vec<(usize, Played)> = self.team(team, players).map(of_role).collect();
         by_role.sort_by_key(|(role, _)| *role);
         by_role.into_iter().map(|(_, played)| played).collect()
     }
 }
 
-/// Whether any two of these ran at the same time.
+/// Whether any two of these ran at the same time: each had begun, at the latest, before the other ended, at the earliest.
 fn overlap(played: &[Played]) -> bool {
     (0..played.len()).any(|one| {
         played[one + 1..]

@@ -5,6 +5,9 @@
 //! A transaction comes before the moment of its end, and a moment before the transactions that began between it
 //! and the next. Two edges a transaction say the same, and they are computed, not stored.
 //!
+//! Of several hosts, whose clocks do not agree ([`contract::clocks`]), each has a timeline of its own, and there is one of all together: on that a transaction's time is as long as it may have
+//! been. So within a host time orders as ever, and between hosts where it does for certain.
+//!
 //! Who has read a snapshot comes where the snapshot was taken, some time before it began: before all that began after it had ended,
 //! but not after what had ended when it began.
 //!
@@ -17,6 +20,7 @@
 
 use crate::check::chain::Dependency;
 use crate::check::index::{Index, NOBODY};
+use crate::history::TransactionRecord;
 use contract::Outcome;
 
 /// A dependency with its key, in one word: the operation that tells the key, and the kind.
@@ -66,9 +70,13 @@ pub(crate) struct Graph {
     first: Vec<u32>,
     targets: Vec<u32>,
     labels: Vec<Label>,
-    /// By transaction, the moment of its end; [`NOBODY`] if it did not commit.
+    /// By transaction, the moment of its end by its own clock; [`NOBODY`] if it did not commit.
     moment_of_end: Vec<u32>,
-    /// Committed transactions in the order of their beginnings, but for those that have read snapshots.
+    /// The same on the timeline of all clocks together; empty if there is one clock.
+    moment_of_end_for_all: Vec<u32>,
+    /// Behind the last moment of each timeline.
+    ends_of_timelines: Vec<u32>,
+    /// Of each timeline the committed transactions that began after some end, in the order of their beginnings, but for those that have read snapshots.
     by_begin: Vec<u32>,
     /// By moment, the first position in `by_begin` that began after it; one more entry at the end.
     first_after: Vec<u32>,
@@ -97,38 +105,85 @@ impl Graph {
             targets,
             labels,
             moment_of_end: vec![NOBODY; transactions as usize],
+            moment_of_end_for_all: Vec::new(),
+            ends_of_timelines: Vec::new(),
             by_begin: Vec::new(),
             first_after: Vec::new(),
             follower: followers(index),
         };
-        graph.lay_timeline(index);
+        graph.lay_timelines(index);
         graph
     }
 
-    fn lay_timeline(&mut self, index: &Index<'_>) {
+    fn lay_timelines(&mut self, index: &Index<'_>) {
+        let clocks = &index.history.clocks;
+        let mut of_own = std::mem::take(&mut self.moment_of_end);
+        for clock in 0..clocks.number() {
+            let by_own = |worker: usize, record: &TransactionRecord| {
+                (clocks.of_client(worker) == clock).then_some((record.began_ns, record.ended_ns))
+            };
+            self.lay_timeline(index, by_own, &mut of_own);
+        }
+        self.moment_of_end = of_own;
+        if !clocks.are_one() {
+            let for_certain = |worker: usize, record: &TransactionRecord| {
+                let began = clocks.by_first(worker, record.began_ns);
+                Some((*began.start(), *clocks.by_first(worker, record.ended_ns).end()))
+            };
+            let mut of_all = vec![NOBODY; self.transactions as usize];
+            self.lay_timeline(index, for_certain, &mut of_all);
+            self.moment_of_end_for_all = of_all;
+        }
+        self.first_after.push(self.by_begin.len() as u32);
+    }
+
+    /// Lays one behind those that are there. `time`: of a worker's transaction, when it began and ended, if it is on it; `moment_of_end`: where its moment is noted.
+    fn lay_timeline(
+        &mut self,
+        index: &Index<'_>,
+        time: impl Fn(usize, &TransactionRecord) -> Option<(u64, u64)>,
+        moment_of_end: &mut [u32],
+    ) {
         let (mut begins, mut ends) = (Vec::new(), Vec::new());
         for transaction in 0..self.transactions {
-            let (_, record) = index.record(transaction);
-            if record.outcome == Outcome::Commit {
+            let (worker, record) = index.record(transaction);
+            if record.outcome != Outcome::Commit {
+                continue;
+            }
+            if let Some((began_ns, ended_ns)) = time(worker, record) {
                 if !record.has_read_snapshot() {
-                    begins.push((record.began_ns, transaction));
+                    begins.push((began_ns, transaction));
                 }
-                ends.push((record.ended_ns, transaction));
+                ends.push((ended_ns, transaction));
             }
         }
         begins.sort_unstable();
         ends.sort_unstable();
-        let mut after = 0;
-        for (moment, (ended_ns, transaction)) in ends.iter().enumerate() {
-            self.moment_of_end[*transaction as usize] = moment as u32;
+        let Some(&(first_end_ns, _)) = ends.first() else { return };
+        let mut left = begins.into_iter().filter(|(began_ns, _)| *began_ns > first_end_ns).peekable();
+        for (ended_ns, transaction) in ends {
+            moment_of_end[transaction as usize] = self.first_after.len() as u32;
             // Who began in the very nanosecond of the end is not ordered by time.
-            while begins.get(after).is_some_and(|(began_ns, _)| began_ns <= ended_ns) {
-                after += 1;
+            while let Some((_, began)) = left.next_if(|(began_ns, _)| *began_ns <= ended_ns) {
+                self.by_begin.push(began);
             }
-            self.first_after.push(after as u32);
+            self.first_after.push(self.by_begin.len() as u32);
         }
-        self.first_after.push(begins.len() as u32);
-        self.by_begin = begins.into_iter().map(|(_, transaction)| transaction).collect();
+        self.by_begin.extend(left.map(|(_, began)| began));
+        self.ends_of_timelines.push(self.first_after.len() as u32);
+    }
+
+    /// The next moment of the same timeline.
+    fn moment_after(&self, moment: u32) -> Option<u32> {
+        let is_last = self.ends_of_timelines.binary_search(&(moment + 1)).is_ok();
+        (!is_last).then_some(moment + 1)
+    }
+
+    /// The moments at which a transaction ended.
+    fn moments_of_end(&self, transaction: u32) -> impl Iterator<Item = u32> {
+        let of =
+            |moments: &[u32]| moments.get(transaction as usize).copied().filter(|moment| *moment != NOBODY);
+        [of(&self.moment_of_end), of(&self.moment_of_end_for_all)].into_iter().flatten()
     }
 
     /// Transactions and moments.
@@ -162,24 +217,24 @@ impl Graph {
 
     /// The `nth` node that comes after `node`, and by which dependency; `None` beyond the last.
     pub fn successor(&self, node: u32, nth: usize, scope: Scope) -> Option<(u32, Option<Label>)> {
-        let moment_at = |moment: u32| (moment < self.moments()).then(|| (self.transactions + moment, None));
+        let node_of = |moment: u32| self.transactions + moment;
         if !self.is_moment(node) {
             let targets = self.targets_of(node);
             return match targets.clone().nth(nth) {
                 Some(position) => Some((self.targets[position], Some(self.labels[position]))),
                 None if scope == Scope::Data => None,
-                None => match (nth - targets.len(), self.follower[node as usize]) {
-                    (0, _) => moment_at(self.moment_of_end[node as usize]),
-                    (1, follower) if follower != NOBODY => Some((follower, None)),
-                    _ => None,
-                },
+                None => {
+                    let follower = Some(self.follower[node as usize]).filter(|follower| *follower != NOBODY);
+                    let by_time = self.moments_of_end(node).map(node_of).chain(follower);
+                    by_time.map(|successor| (successor, None)).nth(nth - targets.len())
+                }
             };
         }
         let moment = node - self.transactions;
         let began = self.began_after(moment);
         match began.get(nth) {
             Some(transaction) => Some((*transaction, None)),
-            None if nth == began.len() => moment_at(moment + 1),
+            None if nth == began.len() => self.moment_after(moment).map(|next| (node_of(next), None)),
             None => None,
         }
     }
@@ -188,14 +243,17 @@ impl Graph {
     /// stays.
     pub fn peel(&self) -> Option<Vec<bool>> {
         let mut before = vec![0_u32; self.nodes() as usize];
-        let began_after_an_end = &self.by_begin[self.first_after[0] as usize..];
         let followers = self.follower.iter().filter(|follower| **follower != NOBODY);
-        for target in self.targets.iter().chain(began_after_an_end).chain(followers) {
+        for target in self.targets.iter().chain(&self.by_begin).chain(followers) {
             before[*target as usize] += 1;
         }
         // A moment comes after the end that it stands for, and after the moment before it.
         for moment in 0..self.moments() {
-            before[(self.transactions + moment) as usize] = if moment == 0 { 1 } else { 2 };
+            before[(self.transactions + moment) as usize] = 2;
+        }
+        let behind_last = self.moments();
+        for first in [0].iter().chain(&self.ends_of_timelines).filter(|first| **first < behind_last) {
+            before[(self.transactions + first) as usize] = 1;
         }
         let mut free: Vec<u32> = (0..self.nodes()).filter(|node| before[*node as usize] == 0).collect();
         let mut taken = 0;
@@ -211,15 +269,12 @@ impl Graph {
             if self.is_moment(node) {
                 let moment = node - self.transactions;
                 self.began_after(moment).iter().copied().for_each(&mut release);
-                if moment + 1 < self.moments() {
+                if self.moment_after(moment).is_some() {
                     release(node + 1);
                 }
             } else {
                 self.targets[self.targets_of(node)].iter().copied().for_each(&mut release);
-                let moment = self.moment_of_end[node as usize];
-                if moment != NOBODY {
-                    release(self.transactions + moment);
-                }
+                self.moments_of_end(node).map(|moment| self.transactions + moment).for_each(&mut release);
                 let follower = self.follower[node as usize];
                 if follower != NOBODY {
                     release(follower);

@@ -62,11 +62,18 @@ pub(crate) fn tell(index: &Index<'_>, cycle: &[Step], kind: AnomalyKind) -> (Vec
 fn sentence(index: &Index<'_>, step: Step, from: &str) -> String {
     let to = step.to;
     let Some(label) = step.label else {
-        let (ended, began) = (index.record(step.from).1.ended_ns, index.record(to).1.began_ns);
-        if began == ended {
+        let ((one, ended), (other, began)) = (index.record(step.from), index.record(to));
+        let (ended_ns, began_ns) = (ended.ended_ns, began.began_ns);
+        let clocks = &index.history.clocks;
+        if clocks.of_client(one) != clocks.of_client(other) {
+            let (latest, earliest) = (clocks.by_first(one, ended_ns), clocks.by_first(other, began_ns));
+            let ns = earliest.start() - latest.end();
+            return format!("{from} ended {ns} ns or more before T{to} began, on another host");
+        }
+        if began_ns == ended_ns {
             return format!("{from} ended when its worker began T{to}");
         }
-        return format!("{from} ended {} ns before T{to} began", began - ended);
+        return format!("{from} ended {} ns before T{to} began", began_ns - ended_ns);
     };
     let operation = index.operation(label.operation());
     let key = index.history.key_in_words(operation.table, operation.key);

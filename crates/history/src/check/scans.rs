@@ -35,6 +35,7 @@ pub(crate) fn spelled_out(history: &History) -> Cow<'_, History> {
         finals: history.finals.clone(),
         loaded: history.loaded.clone(),
         names: history.names.clone(),
+        clocks: history.clocks.clone(),
     })
 }
 

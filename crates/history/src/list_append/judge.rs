@@ -37,6 +37,7 @@ pub fn run_list_append<E: Engine>(
     let clients = setting.clients::<E, _>(workload);
     let run = setting.run::<E, _>(&mut store, clients)?;
     let mut history = workload.history(run.clients);
+    history.clocks = run.clocks;
     let read = workload.final_read(&history);
     history.set_finals(&read, setting.read_back::<E>(&mut store, &read));
     let verdict = check_lists(&history);
@@ -79,6 +80,7 @@ fn as_versions(lists: &ListHistory) -> History {
         tables: vec!["list".to_owned()],
         workers: workers.collect(),
         finals: finals.collect(),
+        clocks: lists.clocks.clone(),
         ..History::default()
     }
 }
@@ -222,7 +224,14 @@ mod tests {
             values: Vec::new(),
         };
         let values = values.map(|value| value.0);
-        (ListHistory { workers: vec![first, second], finals: vec![(1, Some(values.to_vec()))] }, values)
+        (
+            ListHistory {
+                workers: vec![first, second],
+                finals: vec![(1, Some(values.to_vec()))],
+                ..ListHistory::default()
+            },
+            values,
+        )
     }
 
     #[track_caller]

@@ -21,7 +21,7 @@ use crate::elle::{Attempts, ElleLayout, MicroOperation, write_events};
 use crate::final_read::{FinalRead, FinalReader};
 use crate::history::TransactionRecord;
 use crate::version::{Version, word};
-use contract::{Indexing, Key, RowLength, Seat, TableDescription, TableId, Workload};
+use contract::{Clocks, Indexing, Key, RowLength, Seat, TableDescription, TableId, Workload};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::ops::RangeInclusive;
@@ -107,7 +107,7 @@ impl ListAppend {
     pub fn history(&self, clients: Vec<ListAppendClient>) -> ListHistory {
         ListHistory {
             workers: clients.into_iter().map(ListAppendClient::into_record).collect(),
-            finals: Vec::new(),
+            ..ListHistory::default()
         }
     }
 
@@ -218,6 +218,8 @@ pub struct ListHistory {
     pub(crate) workers: Vec<ListWorker>,
     /// By key, the list in the end; `None` if it was missing.
     pub(crate) finals: Vec<(u64, Option<Vec<u64>>)>,
+    /// By whose clocks the workers' times are.
+    pub clocks: Clocks,
 }
 
 impl ListHistory {
@@ -242,7 +244,7 @@ impl ListHistory {
     pub fn write_elle(&self, layout: ElleLayout, writer: impl io::Write) -> io::Result<()> {
         let records: Vec<&[TransactionRecord]> =
             self.workers.iter().map(|worker| worker.transactions.as_slice()).collect();
-        write_events(&records, Attempts::All, layout, writer, |worker, record, phase, out| {
+        write_events(&records, &self.clocks, Attempts::All, layout, writer, |worker, record, phase, out| {
             let recorded = &self.workers[worker];
             for entry in recorded.entries_of(record) {
                 match entry.kind {

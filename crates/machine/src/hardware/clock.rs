@@ -5,6 +5,8 @@
 //! counter. Elsewhere the system's monotonic clock. Counters of today's processors tick at one rate whatever
 //! the core's frequency (`constant_tsc`, `nonstop_tsc`: `doctor` tells), and the rate is measured once
 //! against the monotonic clock.
+//!
+//! A point in time that leaves the process is in nanoseconds of its host's clock ([`reading_ns`]). Those of several hosts have nothing to do with each other, which can be rehearsed on one ([`rehearse`]).
 
 use super::cpu::Spin;
 use super::worker;
@@ -95,7 +97,19 @@ pub fn count() -> u64 {
 /// How long `ticks` are, in nanoseconds.
 #[inline]
 pub fn nanoseconds(ticks: u64) -> u64 {
-    ((u128::from(ticks) * u128::from(rate().nanoseconds_per_tick)) >> FRACTION_BITS) as u64
+    rate().nanoseconds(ticks)
+}
+
+/// A point in time as others are told it, in nanoseconds: comparable between processes of one host that [share](share_rate) a rate.
+#[inline]
+pub fn reading_ns(at: Ticks) -> u64 {
+    let rate = rate();
+    rate.nanoseconds(at.0) + rate.ahead_ns
+}
+
+/// What is to be added to a reading if it is to be larger than those of other processes, as far as is known at the start: nothing, unless another clock is [rehearsed](rehearse).
+pub fn ticks_ahead() -> u64 {
+    ticks_of(Duration::from_nanos(rate().ahead_ns))
 }
 
 /// How many ticks a duration has.
@@ -122,19 +136,50 @@ const FRACTION_BITS: u32 = 32;
 struct Rate {
     ticks_per_second: f64,
     nanoseconds_per_tick: u64,
+    /// Added to points in time that others are told.
+    ahead_ns: u64,
 }
 
 static RATE: OnceLock<Rate> = OnceLock::new();
 
+/// Another host's clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Rehearsed {
+    /// How far it is ahead of this host's.
+    pub ahead: Duration,
+    /// How much faster it is, in millionths.
+    pub gains_per_million: u32,
+}
+
+static REHEARSED: OnceLock<Rehearsed> = OnceLock::new();
+
+/// From now on, what others are told of this process's clock is what they would be told on a host with that one; for tests, and to try on one host what is to run on several. The counter itself cannot
+/// be changed, so the process goes on by it: it measures its durations as much wrong as the rate is. To be called before anything asks for the rate; once.
+pub fn rehearse(clock: Rehearsed) {
+    assert!(RATE.get().is_none(), "the clock has been asked already");
+    REHEARSED.set(clock).expect("a process has one clock");
+}
+
 fn rate() -> &'static Rate {
-    RATE.get_or_init(|| Rate::of(counter::KNOWN_TICKS_PER_SECOND.unwrap_or_else(measure_ticks_per_second)))
+    RATE.get_or_init(|| {
+        let measured = counter::KNOWN_TICKS_PER_SECOND.unwrap_or_else(measure_ticks_per_second);
+        let gains = REHEARSED.get().map_or(0, |clock| clock.gains_per_million);
+        Rate::of(measured / (1.0 + f64::from(gains) / 1e6))
+    })
 }
 
 impl Rate {
     fn of(ticks_per_second: f64) -> Rate {
         assert!(ticks_per_second >= 1e3, "a counter that ticks {ticks_per_second} times a second is none");
         let nanoseconds_per_tick = (1e9 / ticks_per_second * (1u64 << FRACTION_BITS) as f64).round() as u64;
-        Rate { ticks_per_second, nanoseconds_per_tick }
+        let ahead = REHEARSED.get().map_or(Duration::ZERO, |clock| clock.ahead);
+        let ahead_ns = u64::try_from(ahead.as_nanos()).expect("a clock that is less than 500 years ahead");
+        Rate { ticks_per_second, nanoseconds_per_tick, ahead_ns }
+    }
+
+    #[inline]
+    fn nanoseconds(&self, ticks: u64) -> u64 {
+        ((u128::from(ticks) * u128::from(self.nanoseconds_per_tick)) >> FRACTION_BITS) as u64
     }
 }
 

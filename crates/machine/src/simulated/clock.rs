@@ -75,6 +75,17 @@ pub const fn nanoseconds(ticks: u64) -> u64 {
     ticks
 }
 
+/// A point in time as others are told it, in nanoseconds.
+#[inline]
+pub const fn reading_ns(at: Ticks) -> u64 {
+    at.0
+}
+
+/// What is to be added to a reading if it is to be larger than those of other processes, as far as is known at the start.
+pub const fn ticks_ahead() -> u64 {
+    0
+}
+
 /// How many ticks a duration has.
 pub fn ticks_of(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)

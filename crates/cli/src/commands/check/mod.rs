@@ -11,7 +11,7 @@ use crate::progress::Progress;
 use crate::{answer, nodes, output, selection};
 use clap::{Arg, ArgMatches, Command};
 use cluster::Together;
-use contract::{ArchitectureName, CanaryName, Engine, PairName, Selection, Support};
+use contract::{ArchitectureName, CanaryName, DeploymentCanary, Engine, PairName, Selection, Support};
 use harness::check::happened::{DEPENDENCIES_NEEDED, ROUNDS_NEEDED};
 use harness::check::{self, CheckWorkload, Conclusion, Outcome, Own, Trial, defaults};
 use harness::failure::words;
@@ -20,6 +20,7 @@ use harness::options::OPTIONS;
 use harness::results::{CheckResult, Surroundings};
 use harness::{BadValue, Failure, RunOptions, Subject, measure};
 use history::ElleLayout;
+use machine::hardware::clock;
 use machine::hardware::environment::Environment;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -55,7 +56,11 @@ pub fn arguments() -> Command {
         .arg(option(
             "canary",
             "NAME",
-            format!("In place of --protocol: a broken one, to be rejected: {}", canaries.join(", ")),
+            format!(
+                "In place of --protocol: a broken one, to be rejected: {}; beside --protocol and --cluster, of what nodes do together: {}",
+                canaries.join(", "),
+                DeploymentCanary::ALL.map(DeploymentCanary::name).join(", ")
+            ),
         ))
         .arg(option(
             "history",
@@ -111,12 +116,13 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         return explore::explore(matches, line);
     }
     let machine = selection::machine(matches)?;
-    let (subject, workload) = selection::check_subject(matches, machine, RunOptions::for_run)?;
+    let (mut subject, workload) = selection::check_subject(matches, machine, RunOptions::for_run)?;
+    subject.options.engine.deployment_canary = canary_between_nodes(matches, machine)?;
     let selection = selected(matches)?;
     let transactions = transactions(matches, defaults::transactions(&subject.workload))?;
     match machine {
-        Machine::Cluster(group) if !nodes::has_one_clock(group) => {
-            let why = "check: nodes whose clocks are not one; allowed: nodes of one host, whose cores' clocks agree";
+        Machine::Cluster(_) if !clock::agrees() => {
+            let why = "check: a node whose host has no clock that is one for all its cores; allowed: hosts that have, or one process";
             return Err(Failure::Usage(why.to_owned()));
         }
         Machine::Cluster(_) => admit::<Together>(selection, &subject, transactions)?,
@@ -165,8 +171,19 @@ impl Job for Judged<'_> {
     }
 }
 
+/// What nodes are to leave out of what they do together, if that was typed.
+fn canary_between_nodes(matches: &ArgMatches, machine: Machine) -> Result<Option<DeploymentCanary>, Failure> {
+    let Some(name) = typed(matches, "canary") else { return Ok(None) };
+    match (DeploymentCanary::ALL.into_iter().find(|canary| canary.name() == name), machine) {
+        (Some(_), Machine::Hardware | Machine::Simulated(_)) => {
+            Err(BadValue::new("canary", name, "with --cluster").into())
+        }
+        (canary, _) => Ok(canary),
+    }
+}
+
 fn selected(matches: &ArgMatches) -> Result<Selection, Failure> {
-    match typed(matches, "canary") {
+    match typed(matches, "canary").filter(|name| !selection::is_between_nodes(name)) {
         Some(_) if typed(matches, "protocol").is_some() => {
             Err(Failure::Usage("--canary does not go with --protocol; allowed: one of them".to_owned()))
         }

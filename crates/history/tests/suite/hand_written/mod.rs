@@ -1,5 +1,6 @@
 //! One rejected history for every name, and for most of them the accepted one beside it.
 
+mod clocks;
 mod cycles;
 mod ids;
 mod ranges;

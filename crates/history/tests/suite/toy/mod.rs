@@ -4,9 +4,9 @@
 mod transaction;
 
 use contract::{
-    ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, ErasedClient, Indexing, Layout,
-    LeakCheck, LoadError, Measurement, Misfit, Outcome, PairName, Plan, Procedure, ProtocolName, RunError,
-    RunOutcome, Selection, Support, TableId, Until, Workload,
+    ArchitectureName, Arrangement, Client, Clocks, Completion, Engine, EngineOptions, ErasedClient, Indexing,
+    Layout, LeakCheck, LoadError, Measurement, Misfit, Outcome, PairName, Plan, Procedure, ProtocolName,
+    RunError, RunOutcome, Selection, Support, TableId, Until, Workload,
 };
 use history::Setting;
 use std::collections::{BTreeMap, VecDeque};
@@ -269,7 +269,8 @@ impl<R: Rules> Engine for Toy<R> {
             workers.into_iter().map(|worker| worker.join().expect("no worker panicked")).collect()
         });
         store.rows = shared.world.into_inner().expect("no worker panicked").rows;
-        Ok(RunOutcome { clients, measurement: Measurement::nothing(Duration::ZERO, 0), log_failure: None })
+        let measurement = Measurement::nothing(Duration::ZERO, 0);
+        Ok(RunOutcome { clients, measurement, log_failure: None, clocks: Clocks::default() })
     }
 
     fn leak_check(store: &Store) -> LeakCheck {

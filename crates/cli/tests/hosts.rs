@@ -1,0 +1,175 @@
+//! Nodes of several hosts, whose clocks have nothing to do with each other: what they do is checked and logged, and what they log is recovered.
+//!
+//! The hosts are rehearsed on this one (`trireme node --clock-ahead`): one whose clock is two hours ahead and gains, and one whose clock is three seconds ahead. Compared as they are, their times and
+//! ids would be in no order at all.
+
+#[path = "common/nodes.rs"]
+mod nodes;
+
+use nodes::*;
+use serde_json::Value;
+use std::fs;
+use std::process::Stdio;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// The first node's host, and two others.
+struct Hosts {
+    folder: TempDir,
+    far: Waiting,
+    near: Waiting,
+}
+
+impl Hosts {
+    fn new() -> Hosts {
+        let folder = TempDir::new().expect("a folder");
+        let secret = folder.path().join("secret");
+        fs::write(&secret, "sixteen bytes, or more").expect("a file");
+        let [far, near] = ["--clock-ahead 2h --clock-gains 80", "--clock-ahead 3s"]
+            .map(|clock| Waiting::at("127.0.0.1:0", &secret, clock));
+        Hosts { folder, far, near }
+    }
+
+    /// Options of a cluster of the first node and these. Nobody leaves cores to others, who are on another host.
+    fn cluster(&self, name: &str, others: &[&Waiting]) -> String {
+        let mut text = "secret = \"secret\"\n[[node]]\n".to_owned();
+        for node in others {
+            text += &format!("[[node]]\naddress = \"{}\"\n", node.address);
+        }
+        let file = self.folder.path().join(format!("{name}.toml"));
+        fs::write(&file, text).expect("a file");
+        format!("--workers {} --bind off --cluster {}", others.len() + 1, file.display())
+    }
+}
+
+fn anomalies(summary: &Value) -> Vec<String> {
+    let counts = summary["verdict"]["counts"].as_object().expect("a verdict");
+    counts.keys().cloned().collect()
+}
+
+#[test]
+fn what_several_hosts_do_is_strictly_serializable() {
+    let hosts = Hosts::new();
+    let three = hosts.cluster("three", &[&hosts.far, &hosts.near]);
+    let twice = hosts.cluster("twice", &[&hosts.far, &hosts.far]);
+    for (line, cluster) in [
+        ("micro --protocol no-wait --records 200 --transactions 1500", &three),
+        ("ycsb --protocol silo --one-shot off --transactions 900", &three),
+        ("smallbank --protocol silo --transactions 900", &twice),
+        ("membership --protocol silo --transactions 1500", &three),
+        ("list-append --protocol no-wait --transactions 1500", &twice),
+    ] {
+        let history = hosts.folder.path().join("history.jsonl");
+        let summary = told(&format!("check {line} {cluster} --history {}", history.display()));
+        assert_eq!(summary["passed"], true, "{line}: {summary:#}");
+        assert_eq!(summary["machine"], "hardware, 3 nodes on several hosts");
+        let within_ns = summary["clocks_within_ns"].as_u64().expect("several clocks");
+        assert!((1..1_000_000_000).contains(&within_ns), "{line}: {within_ns} ns");
+        // What others read has one clock: the whole run, and not two hours.
+        let events = fs::read_to_string(&history).expect("a history");
+        let times: Vec<u64> = events
+            .lines()
+            .map(|event| {
+                serde_json::from_str::<Value>(event).expect("JSON")["time"].as_u64().expect("a time")
+            })
+            .collect();
+        assert!(times.is_sorted() && times[times.len() - 1] - times[0] < 600_000_000_000, "{line}");
+    }
+    assert!(
+        told("check micro --protocol silo --workers 2 --cluster 2 --transactions 1500")["clocks_within_ns"]
+            .is_null()
+    );
+}
+
+/// A checker that compared times as they are told would reject what is right, and ids that each host drew by its own clock would go back.
+#[test]
+fn what_hosts_leave_out_is_found() {
+    let hosts = Hosts::new();
+    let three = hosts.cluster("three", &[&hosts.far, &hosts.near]);
+    for (canary, line, expected) in [
+        ("one-clock", "micro --protocol no-wait --records 200 --transactions 1500", "stale read"),
+        ("ids-of-its-own", "micro --protocol no-wait --records 200 --transactions 1500", "disordered ids"),
+        (
+            "release-before-decision",
+            "micro --protocol silo --records 30 --multi-partition 100 --transactions 2000",
+            "",
+        ),
+        (
+            "decision-before-votes",
+            "micro --protocol silo --records 30 --multi-partition 100 --transactions 2000",
+            "",
+        ),
+    ] {
+        let checked = output(&format!("check {line} {three} --canary {canary} --json"));
+        let summary: Value =
+            serde_json::from_slice(&checked.stdout).unwrap_or_else(|_| panic!("{}", words(&checked)));
+        assert_eq!(
+            (checked.status.code(), &summary["passed"]),
+            (Some(1), &false.into()),
+            "{canary}: {summary:#}"
+        );
+        assert_eq!(summary["canary"], true);
+        let found = anomalies(&summary);
+        assert!(!found.is_empty() && (expected.is_empty() || found == [expected]), "{canary}: {found:?}");
+    }
+}
+
+/// Of a transaction that spans hosts there is all or nothing, at all of them, whichever was killed, and all that was acknowledged is there.
+#[test]
+fn what_was_acknowledged_survives_kills_at_all_hosts() {
+    let hosts = Hosts::new();
+    for (round, (protocol, level)) in [("no-wait", "group"), ("silo", "sync")].into_iter().enumerate() {
+        let cluster = hosts.cluster("three", &[&hosts.far, &hosts.near]);
+        let log = hosts.folder.path().join(format!("log-{round}")).display().to_string();
+        let out = hosts.folder.path().join(format!("out-{round}"));
+        let line = format!(
+            "run tpcc --warehouses 3 --items 100 --customers 30 --remote-payments 50 --remote-items 20 --protocol {protocol} {cluster} \
+             --durability {level} --log {log} --epoch 5ms --duration 60s --repeat 1 --out {}",
+            out.display()
+        );
+        let run = trireme(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let [far, near] = [&hosts.far, &hosts.near].map(|host| await_one_child(host.node.id()));
+        await_workers(&[run.id(), far, near]);
+        let files =
+            [0, 1, 2].map(|instance| format!("{log}/instance-{instance}/log-000000-0000-00000000.trl"));
+        await_written(&files, 64 << 10);
+        signal([far, near][round], "-KILL");
+        let said = ends_with_words(run, Duration::from_secs(20), "is there once the log is recovered");
+        let epoch = said.split("up to epoch ").nth(1).and_then(|rest| rest.split(',').next());
+        let acknowledged: u64 =
+            epoch.and_then(|epoch| epoch.parse().ok()).unwrap_or_else(|| panic!("no epoch: {said}"));
+        all_are_gone(&[far, near]);
+        let recovered =
+            told(&format!("recover {log} --cluster {}", hosts.folder.path().join("three.toml").display()));
+        let epoch = recovered["epoch"].as_u64().expect("a number");
+        assert!(
+            epoch >= acknowledged && acknowledged > 2,
+            "{acknowledged} was acknowledged, and {epoch} recovered"
+        );
+        assert!(recovered["transactions"].as_u64() > Some(20), "{recovered:#}");
+        let checks = recovered["checks"].as_array().expect("checks");
+        assert!(checks.len() == 14 && checks.iter().all(|check| check["passed"] == true), "{recovered:#}");
+    }
+}
+
+#[test]
+fn clocks_that_are_none_are_refused_in_words() {
+    for (options, allowed) in [
+        ("node --secret s --clock-gains 5", "--clock-ahead"),
+        ("node --secret s --clock-ahead soon", "--clock-ahead soon: allowed: a number with ns"),
+        (
+            "node --secret s --clock-ahead 1s --clock-gains fast",
+            "--clock-gains fast: allowed: a whole number",
+        ),
+        (
+            "check micro --protocol silo --workers 2 --canary one-clock",
+            "--canary one-clock: allowed: with --cluster",
+        ),
+    ] {
+        let folder = TempDir::new().expect("a folder");
+        fs::write(folder.path().join("s"), "sixteen bytes, or more").expect("a file");
+        let refused = trireme(options).current_dir(folder.path()).output().expect("the binary starts");
+        assert_eq!(refused.status.code(), Some(2), "{options}");
+        assert!(words(&refused).contains(allowed), "{options}: {}", words(&refused));
+    }
+}
