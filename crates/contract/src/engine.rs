@@ -414,6 +414,8 @@ pub struct EngineOptions {
     pub open_loop: Option<OpenLoop>,
     /// Count by slices, too ([`Series`](crate::Series)). Not by default: it takes a line or two for each transaction.
     pub series: bool,
+    /// Ask the processor's own counters of each worker that hosts transactions, where the system gives them. Not by default: each is a file of the process, and three system calls around the interval.
+    pub counters: bool,
     /// One transaction in so many is timed class by class; 0 for none, 64 by default.
     pub sample_one_in: u32,
     /// Asymmetric delegation: workers that own partitions and host no transactions.
@@ -556,6 +558,7 @@ impl Default for EngineOptions {
             global_ids: false,
             open_loop: None,
             series: false,
+            counters: false,
             sample_one_in: 64,
             servers: 1,
             cc_threads: 1,

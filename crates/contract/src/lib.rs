@@ -48,7 +48,7 @@ pub use header::Header;
 pub use in_flight::InFlight;
 pub use instances::{Instances, Site};
 pub use measurement::{
-    Arrived, Effort, KindCounts, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare,
+    Arrived, Effort, Events, KindCounts, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare,
 };
 pub use names::{
     ArchitectureName, ArrivalsName, BindingName, CanaryName, ChannelName, LatchName, PairName,

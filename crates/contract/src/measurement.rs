@@ -114,6 +114,29 @@ impl AddAssign for Sampled {
     }
 }
 
+/// What a processor has counted of workers' threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Events {
+    /// Threads of which it was counted; 0: the system gives no such counter, or nobody asked.
+    pub threads: u64,
+    /// How many there were.
+    pub events: u64,
+}
+
+impl Events {
+    /// Of one thread; nothing if it was not counted.
+    pub fn of_thread(events: Option<u64>) -> Events {
+        Events { threads: u64::from(events.is_some()), events: events.unwrap_or(0) }
+    }
+}
+
+impl AddAssign for Events {
+    fn add_assign(&mut self, other: Events) {
+        self.threads += other.threads;
+        self.events += other.events;
+    }
+}
+
 /// What is counted by worker and added up over all of them.
 macro_rules! counters {
     ($(#[$of:meta])* $type:ident: $($(#[$doc:meta])* $name:ident: $counter:ty,)+) => {
@@ -155,6 +178,18 @@ counters! {
     hot_locks: u64,
     /// For how long none of a worker's fibers could go on; a sample a worker, where that is counted (ORTHRUS).
     idle: Sampled,
+    /// Instructions in user mode, in the interval, of workers that host transactions ([`EngineOptions::counters`](crate::EngineOptions::counters)); so are those below.
+    instructions: Events,
+    /// Cycles.
+    cycles: Events,
+    /// Accesses that missed the last level of the caches.
+    cache_misses: Events,
+    /// Loads whose page was not in the first buffer of translations.
+    tlb_misses: Events,
+    /// Branches that went the other way than was thought.
+    branch_misses: Events,
+    /// Pages that the system had to give.
+    page_faults: Events,
 }
 
 impl Effort {

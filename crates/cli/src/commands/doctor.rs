@@ -210,7 +210,13 @@ fn advise_on_clock(environment: &Environment) -> impl Iterator<Item = Advice> {
         let found = if invariant { "the clock ticks at one rate" } else { "the clock's rate varies" };
         judge(invariant, found, "latencies are only roughly right")
     });
-    [governor].into_iter().chain(turbo).chain(counter)
+    let counters = judge(
+        environment.hardware_counters == "given",
+        format!("the processor's counters: {}", environment.hardware_counters),
+        "no instructions, cycles or misses are told; as root: sysctl kernel.perf_event_paranoid=2, or a machine that is not virtual",
+    )
+    .harming(2);
+    [governor].into_iter().chain(turbo).chain(counter).chain([counters])
 }
 
 /// Facts of which some rounds say something else than others.
@@ -379,8 +385,9 @@ mod tests {
         environment.turbo = Some(true);
         environment.tsc_invariant = Some(false);
         environment.hypervisor = Some(true);
+        environment.hardware_counters = "not given: no such device".to_owned();
         let text = found(&environment, true);
-        assert_eq!(text.lines().count(), 8, "{text}");
+        assert_eq!(text.lines().count(), 9, "{text}");
         assert!(text.lines().all(|line| line.split(": ").last().is_some_and(|advice| advice.len() > 10)));
         environment.hardware_threads = 8;
         environment.memory_available_bytes = Some(64 << 30);
@@ -389,6 +396,7 @@ mod tests {
         environment.turbo = Some(false);
         environment.tsc_invariant = Some(true);
         environment.hypervisor = Some(false);
+        environment.hardware_counters = "given".to_owned();
         assert_eq!(found(&environment, false), "");
     }
 

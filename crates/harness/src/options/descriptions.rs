@@ -269,6 +269,15 @@ pub static OPTIONS: &[OptionDescription] = &[
         get: |options| show_on_or_off(options.engine.series),
     },
     OptionDescription {
+        name: "counters",
+        value: "on|off",
+        help: "Ask the processor's counters of each worker, where the system gives them: instructions, cycles and misses by transaction",
+        used_by: UsedBy::All,
+        in_checks: false,
+        set: |options, value| assign(&mut options.engine.counters, on_or_off(value)),
+        get: |options| show_on_or_off(options.engine.counters),
+    },
+    OptionDescription {
         name: "sample",
         value: "N",
         help: "Time one transaction in N class by class, and leave it out of the latencies; 0 times none",

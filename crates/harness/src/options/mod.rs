@@ -86,7 +86,7 @@ impl RunOptions {
             division: Division::Told,
             percent_of_capacity: None,
             arrivals: ArrivalsName::Poisson,
-            engine: EngineOptions::default(),
+            engine: EngineOptions { counters: true, ..EngineOptions::default() },
         }
     }
 
@@ -110,7 +110,7 @@ impl RunOptions {
             warmup: Duration::from_micros(200),
             duration: Duration::from_millis(1),
             repeat: 3,
-            engine: EngineOptions { sample_one_in: 8, ..defaults.engine },
+            engine: EngineOptions { sample_one_in: 8, counters: false, ..defaults.engine },
             ..defaults
         }
     }

@@ -4,7 +4,7 @@
 //! follows from what the workers counted ([`Effort`]), and from what the store took.
 
 use crate::text::numbers::{latency, percent, ratio};
-use contract::{Effort, Measurement, TimeClass, TimeShare};
+use contract::{Effort, Events, Measurement, TimeClass, TimeShare};
 use serde::{Deserialize, Serialize};
 
 /// The classes of time in which a thread executes a transaction.
@@ -32,6 +32,10 @@ struct Total {
 impl Total {
     fn by_transaction(&self, count: u64) -> Option<f64> {
         (self.ended > 0).then(|| count as f64 / self.ended as f64)
+    }
+
+    fn events_by_transaction(&self, Events { threads, events }: Events) -> Option<f64> {
+        self.by_transaction(events).filter(|_| threads > 0)
     }
 
     fn serving_share(&self) -> Option<f64> {
@@ -147,6 +151,18 @@ costs! {
     hot_locks_per_txn, "hot locks/txn", Times: |total| total.by_transaction(total.effort.hot_locks);
     /// The most memory that previous versions of records have taken, by that of the records (*silo* 5.6).
     version_space, "versions/records", Share: |total| total.version_space;
+    /// Instructions by transaction that ended, in user mode, of the workers that host transactions; nothing where the system gives no such counter, as those below.
+    instructions_per_txn, "instructions/txn", Times: |total| total.events_by_transaction(total.effort.instructions);
+    /// Cycles, waiting ones among them.
+    cycles_per_txn, "cycles/txn", Times: |total| total.events_by_transaction(total.effort.cycles);
+    /// Accesses that missed the last level of the caches.
+    cache_misses_per_txn, "cache misses/txn", Times: |total| total.events_by_transaction(total.effort.cache_misses);
+    /// Loads whose page was not in the first buffer of translations.
+    tlb_misses_per_txn, "TLB misses/txn", Times: |total| total.events_by_transaction(total.effort.tlb_misses);
+    /// Branches that went the other way than was thought.
+    branch_misses_per_txn, "branch misses/txn", Times: |total| total.events_by_transaction(total.effort.branch_misses);
+    /// Pages that the system had to give: what measures well has none.
+    page_faults_per_txn, "page faults/txn", Times: |total| total.events_by_transaction(total.effort.page_faults);
 }
 
 impl Costs {

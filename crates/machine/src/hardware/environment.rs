@@ -1,5 +1,6 @@
 //! What a result must say of the machine that it comes from.
 
+use super::counters;
 use super::memory::{available_bytes_under, kib_field};
 use super::topology::{Cache, Topology};
 use serde::Serialize;
@@ -39,6 +40,8 @@ pub struct Environment {
     pub transparent_huge_pages: Option<String>,
     /// Whether the clock's counter ticks at one rate in all states: `constant_tsc` and `nonstop_tsc`.
     pub tsc_invariant: Option<bool>,
+    /// `given`, or why the system gives no counters of the processor's ([`super::counters`]).
+    pub hardware_counters: String,
     /// Whether the machine is a virtual one.
     pub hypervisor: Option<bool>,
 }
@@ -83,6 +86,10 @@ impl Environment {
                 .zip(flag("nonstop_tsc"))
                 .map(|(constant, nonstop)| constant && nonstop),
             hypervisor: flag("hypervisor"),
+            hardware_counters: match counters::refusal() {
+                None => "given".to_owned(),
+                Some(refusal) => format!("not given: {refusal}"),
+            },
         }
     }
 }

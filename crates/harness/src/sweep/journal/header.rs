@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Name and version of the lines, and of what `sweep --json` prints. Lines are read back, so every change of a line
 /// makes a new one, an added field, too.
-pub const SCHEMA: &str = "trireme.sweep/21";
+pub const SCHEMA: &str = "trireme.sweep/22";
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
