@@ -6,6 +6,8 @@ use common::{fresh_folder, run};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 fn experiments() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
@@ -98,29 +100,46 @@ const LEFT_OUT: [[&str; 2]; 2] = [["asymmetric-delegation", "no-wait"], ["dora",
 #[test]
 fn every_experiment_runs_and_tells_its_claims() {
     let folder = fresh_folder("experiments");
-    for file in experiments() {
-        let text = fs::read_to_string(&file).expect("an experiment");
-        fs::write(folder.join("short.toml"), shortened(&text)).expect("a file");
-        let paper = file.parent().and_then(Path::file_name).expect("a paper's folder");
-        let figure = file.file_stem().expect("a name");
-        let out = format!("{}-{}", paper.to_string_lossy(), figure.to_string_lossy());
-        let ran = run(&folder, &["sweep", "short.toml", "--out", &out, "--json"]);
-        assert_eq!(ran.code, Some(0), "{}: {}", file.display(), ran.err);
-        let json = ran.json();
-        let list = |name: &str| json[name].as_array().unwrap_or_else(|| panic!("{name} of {out}")).clone();
-        assert!(!list("points").is_empty() && !list("claims").is_empty(), "{out}");
-        for claim in list("claims") {
-            let verdict = claim["verdict"].as_str().expect("a verdict");
-            assert!(VERDICTS.contains(&verdict), "{claim}");
+    let (files, next) = (experiments(), AtomicUsize::new(0));
+    // They load, and wait for the disk, about as long as they measure: several have the cores' time.
+    thread::scope(|scope| {
+        for _ in 0..SIDE_BY_SIDE {
+            scope.spawn(|| {
+                // Relaxed: a counter.
+                while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    runs_and_tells_its_claims(&folder, file);
+                }
+            });
         }
-        for left_out in list("left_out") {
-            let system =
-                [&left_out["architecture"], &left_out["protocol"]].map(|name| name.as_str().expect("a name"));
-            // Nor does the machine at hand have a counter for timestamps, or cores for so many threads.
-            let lacks = |what: &str| left_out["why"].as_str().is_some_and(|why| why.starts_with(what));
-            let does_not_fit = lacks("timestamps hardware-counter") || lacks("cc-threads");
-            assert!(LEFT_OUT.contains(&system) || does_not_fit, "{out}: {left_out}");
-        }
+    });
+}
+
+const SIDE_BY_SIDE: usize = 4;
+
+fn runs_and_tells_its_claims(folder: &Path, file: &Path) {
+    let text = fs::read_to_string(file).expect("an experiment");
+    let paper = file.parent().and_then(Path::file_name).expect("a paper's folder");
+    let figure = file.file_stem().expect("a name");
+    let out = format!("{}-{}", paper.to_string_lossy(), figure.to_string_lossy());
+    let own = folder.join(format!("of-{out}"));
+    fs::create_dir(&own).expect("a folder");
+    fs::write(own.join("short.toml"), shortened(&text)).expect("a file");
+    let ran = run(&own, &["sweep", "short.toml", "--out", &out, "--json"]);
+    assert_eq!(ran.code, Some(0), "{}: {}", file.display(), ran.err);
+    let json = ran.json();
+    let list = |name: &str| json[name].as_array().unwrap_or_else(|| panic!("{name} of {out}")).clone();
+    assert!(!list("points").is_empty() && !list("claims").is_empty(), "{out}");
+    for claim in list("claims") {
+        let verdict = claim["verdict"].as_str().expect("a verdict");
+        assert!(VERDICTS.contains(&verdict), "{claim}");
+    }
+    for left_out in list("left_out") {
+        let system =
+            [&left_out["architecture"], &left_out["protocol"]].map(|name| name.as_str().expect("a name"));
+        // Nor does the machine at hand have a counter for timestamps, or cores for so many threads.
+        let lacks = |what: &str| left_out["why"].as_str().is_some_and(|why| why.starts_with(what));
+        let does_not_fit = lacks("timestamps hardware-counter") || lacks("cc-threads");
+        assert!(LEFT_OUT.contains(&system) || does_not_fit, "{out}: {left_out}");
     }
 }
 

@@ -36,19 +36,18 @@ def command(*words, **options):
 
     ``multi_partition=20`` is ``--multi-partition 20``; ``True`` and ``False`` are ``on`` and ``off``, a list is joined by commas, and ``None`` is left out.
     """
-    told, _ = _told(words, options)
-    return told
+    return _told(words, options)
 
 
 def run(workload, **options):
     """Measures one system: a data frame of one row. ``run("ycsb", protocol="silo", theta=0.9)``"""
-    told, _ = _told(["run", workload], options)
+    told = _told(["run", workload], options)
     return _frame([told], told)
 
 
 def compare(workload, **options):
     """Measures the systems by turns: a row each, the best first. ``compare("micro", only=["silo", "no-wait"])``"""
-    told, _ = _told(["compare", workload], options)
+    told = _told(["compare", workload], options)
     return _frame([row for row in told["rows"] if row["supported"]], told)
 
 
@@ -58,12 +57,12 @@ def sweep(experiment, **options):
     ``sweep({"workload": "micro", "base": {"records": 10_000}, "axes": {"protocol": ["silo"], "workers": [1, 2]}}, on="haswell-ex-4x18")``
     """
     if not isinstance(experiment, Mapping):
-        told, _ = _told(["sweep", str(experiment)], options)
+        told = _told(["sweep", str(experiment)], options)
     else:
         with tempfile.TemporaryDirectory(prefix="trireme-") as folder:
             file = Path(folder) / "experiment.toml"
             file.write_text(_toml(experiment), encoding="utf-8")
-            told, _ = _told(["sweep", str(file)], {"out": str(Path(folder) / "results"), **options})
+            told = _told(["sweep", str(file)], {"out": str(Path(folder) / "results"), **options})
     axes = list(told["axes"])
     frame = _frame([point["summary"] for point in told["points"]], told)
     for position, axis in enumerate(axes):
@@ -75,8 +74,7 @@ def sweep(experiment, **options):
 
 def check(workload, **options):
     """Whether what a system does is strictly serializable: what ``check --json`` prints, ``passed`` among it."""
-    told, _ = _told(["check", workload], options, verdicts=(0, 1, 2))
-    return told
+    return _told(["check", workload], options, verdicts=(0, 1, 2))
 
 
 def _told(words, options, verdicts=(0, 1)):
@@ -96,9 +94,9 @@ def _told(words, options, verdicts=(0, 1)):
             scratch.cleanup()
     if ended.returncode not in verdicts or not ended.stdout:
         errors = [text for text in ended.stderr.splitlines() if text.startswith("error: ")]
-        words = errors[-1].removeprefix("error: ") if errors else ended.stderr.strip()
-        raise CommandError(words, ended.returncode)
-    return json.loads(ended.stdout), ended.returncode
+        why = errors[-1].removeprefix("error: ") if errors else ended.stderr.strip()
+        raise CommandError(why, ended.returncode)
+    return json.loads(ended.stdout)
 
 
 def _word(value):
