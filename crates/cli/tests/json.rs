@@ -73,7 +73,7 @@ const FIELDS: &[Field] = &[
     ("tlb_misses_per_txn", is_positive_or_null),
     ("branch_misses_per_txn", is_positive_or_null),
     ("page_faults_per_txn", |value| value.is_null() || value.as_f64().is_some_and(|faults| faults >= 0.0)),
-    ("counters", Value::is_boolean),
+    ("counters", Value::is_string),
     ("checks", Value::is_array),
     ("repetitions", is_count),
     ("warmup_s", is_number),

@@ -51,7 +51,7 @@ pub use measurement::{
     Arrived, Effort, Events, KindCounts, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare,
 };
 pub use names::{
-    ArchitectureName, ArrivalsName, BindingName, CanaryName, ChannelName, LatchName, PairName,
+    ArchitectureName, ArrivalsName, BindingName, CanaryName, ChannelName, CountersName, LatchName, PairName,
     PartitionLatchName, PrefetchName, ProtocolName, TimestampsName, UnknownName,
 };
 pub use open_loop::{OpenLoop, Series, Slice, SliceHistogram};

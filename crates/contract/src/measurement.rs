@@ -114,19 +114,24 @@ impl AddAssign for Sampled {
     }
 }
 
-/// What a processor has counted of workers' threads.
+/// What processors have counted of workers' threads in the interval, in user mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Events {
-    /// Threads of which it was counted; 0: the system gives no such counter, or nobody asked.
+    /// Threads of which it was told: all, or none if the system gives no such counter or nobody asked; fewer where the limit on open files was reached.
     pub threads: u64,
-    /// How many there were.
+    /// Of all of them together.
     pub events: u64,
 }
 
 impl Events {
-    /// Of one thread; nothing if it was not counted.
+    /// Of one thread; nothing if it was not told.
     pub fn of_thread(events: Option<u64>) -> Events {
         Events { threads: u64::from(events.is_some()), events: events.unwrap_or(0) }
+    }
+
+    /// What so many threads have come to; `None` unless it was told of every one.
+    pub fn of_all(self, threads: u64) -> Option<u64> {
+        (threads > 0 && self.threads == threads).then_some(self.events)
     }
 }
 
@@ -178,15 +183,15 @@ counters! {
     hot_locks: u64,
     /// For how long none of a worker's fibers could go on; a sample a worker, where that is counted (ORTHRUS).
     idle: Sampled,
-    /// Instructions in user mode, in the interval, of workers that host transactions ([`EngineOptions::counters`](crate::EngineOptions::counters)); so are those below.
+    /// Instructions of all workers, those that only serve among them, as far as that is asked for ([`EngineOptions::counters`](crate::EngineOptions::counters)); so are those below.
     instructions: Events,
-    /// Cycles.
+    /// Cycles, those spent waiting in user mode among them.
     cycles: Events,
     /// Accesses that missed the last level of the caches.
     cache_misses: Events,
     /// Loads whose page was not in the first buffer of translations.
     tlb_misses: Events,
-    /// Branches that went the other way than was thought.
+    /// Branches that were predicted wrongly.
     branch_misses: Events,
     /// Pages that the system had to give.
     page_faults: Events,
@@ -357,6 +362,11 @@ impl Measurement {
             (Some(sum), Some(other)) => sum.merge(&other),
             (sum, other) => *sum = sum.take().or(other),
         }
+    }
+
+    /// Workers, those that only serve among them.
+    pub fn threads(&self) -> usize {
+        self.commits_by_worker.len() + self.servers
     }
 
     /// The time of all workers that serve, in nanoseconds: of the servers if there are any, or else of all workers.

@@ -256,7 +256,7 @@ where
         let worker = |number, seat, start| {
             let Some((client, allocations)) = seat else {
                 let server = architecture::Server::new(number, tables, &state);
-                return Err(session::serve(server, start, until));
+                return Err(session::serve(server, start, until, options));
             };
             let back_off = BackOff::new(options, number as u32);
             let architecture = architecture::Delegation::new(number, tables, &state, back_off);
@@ -332,7 +332,12 @@ where
         seats.extend(clients.into_iter().zip(caches.chunks_mut(slots / hosts)).map(Some));
         let worker = |number, seat, start| {
             let Some((client, caches)) = seat else {
-                return Err(session::serve(architecture::CcThread::new(number, &state), start, until));
+                return Err(session::serve(
+                    architecture::CcThread::new(number, &state),
+                    start,
+                    until,
+                    options,
+                ));
             };
             let host = number - cc_threads;
             let mut outbox = ExecutionThread::outbox(&state, host);

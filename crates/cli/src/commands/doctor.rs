@@ -158,6 +158,7 @@ fn advise(environment: &Environment, debug_build: bool) -> Vec<Advice> {
     ];
     all.extend(advise_on_memory(environment));
     all.extend(advise_on_clock(environment));
+    all.push(advise_on_counters(environment));
     if environment.hypervisor == Some(true) {
         all.push(
             judge(
@@ -210,13 +211,21 @@ fn advise_on_clock(environment: &Environment) -> impl Iterator<Item = Advice> {
         let found = if invariant { "the clock ticks at one rate" } else { "the clock's rate varies" };
         judge(invariant, found, "latencies are only roughly right")
     });
-    let counters = judge(
-        environment.hardware_counters == "given",
-        format!("the processor's counters: {}", environment.hardware_counters),
-        "no instructions, cycles or misses are told; as root: sysctl kernel.perf_event_paranoid=2, or a machine that is not virtual",
-    )
-    .harming(2);
-    [governor].into_iter().chain(turbo).chain(counter).chain([counters])
+    [governor].into_iter().chain(turbo).chain(counter)
+}
+
+fn advise_on_counters(environment: &Environment) -> Advice {
+    match &environment.counters_refusal {
+        None => judge(true, "the processor's counters: given", ""),
+        Some(refusal) => {
+            let advice = format!(
+                "results have no instructions, cycles and misses by transaction; {}",
+                refusal.remedy()
+            );
+            // The figures are none the worse.
+            judge(false, format!("the processor's counters: not given, {refusal}"), &advice).harming(0)
+        }
+    }
 }
 
 /// Facts of which some rounds say something else than others.
@@ -368,6 +377,7 @@ fn text(environment: &Environment, findings: &Findings, advice: &[Advice]) -> St
 #[cfg(test)]
 mod tests {
     use super::*;
+    use machine::hardware::counters::Refusal;
     use machine::hardware::facts::LineRoundTrip;
 
     fn found(environment: &Environment, debug_build: bool) -> String {
@@ -385,7 +395,7 @@ mod tests {
         environment.turbo = Some(true);
         environment.tsc_invariant = Some(false);
         environment.hypervisor = Some(true);
-        environment.hardware_counters = "not given: no such device".to_owned();
+        environment.counters_refusal = Some(Refusal::Forbidden(Some(4)));
         let text = found(&environment, true);
         assert_eq!(text.lines().count(), 9, "{text}");
         assert!(text.lines().all(|line| line.split(": ").last().is_some_and(|advice| advice.len() > 10)));
@@ -396,7 +406,7 @@ mod tests {
         environment.turbo = Some(false);
         environment.tsc_invariant = Some(true);
         environment.hypervisor = Some(false);
-        environment.hardware_counters = "given".to_owned();
+        environment.counters_refusal = None;
         assert_eq!(found(&environment, false), "");
     }
 

@@ -21,16 +21,16 @@
 
 use super::Run;
 use super::interval::{CoolDown, Interval};
+use super::processor::Processor;
 use super::ring::{Drawn, RING, Ring};
 use super::schedule::{Among, Schedule};
 use super::series::SliceCounts;
 use super::slot::Ended;
 use crate::facade::clock::{self, Ticks};
-use crate::facade::counters::{Counters, Counts as CountedByProcessor};
 use crate::work;
 use contract::{
-    AbortReason, Arrival, Arrived, Client, Completion, Effort, EngineOptions, Events, KindCounts,
-    LatencyHistogram, Measurement, Outcome, Procedure, Receipts, RunError, Sampled, Series, TimeShare, Until,
+    AbortReason, Arrival, Arrived, Client, Completion, Effort, EngineOptions, KindCounts, LatencyHistogram,
+    Measurement, Outcome, Procedure, Receipts, RunError, Sampled, Series, TimeShare, Until,
 };
 use std::collections::VecDeque;
 
@@ -160,8 +160,7 @@ pub(crate) struct WorkerStatistics<'e, C: Client> {
     /// When transactions arrive, in an open loop.
     schedule: Option<Schedule>,
     slices: Option<SliceCounts>,
-    /// The processor's, which are boxed: they are touched twice.
-    counters: Option<Box<Counters>>,
+    processor: Processor,
     /// When the last transaction ended, or the worker was ready for another.
     last: Ticks,
     /// Transactions that have begun and not ended, and had arrived in the interval.
@@ -203,6 +202,10 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
             Until::Interval { .. } => u64::MAX,
             Until::Transactions(number) => number,
         };
+        let mut processor = Processor::of_this_thread(options);
+        if Phase::first(until) == Phase::Counting {
+            processor.begin();
+        }
         WorkerStatistics {
             client,
             ring: Ring::new(in_flight),
@@ -212,13 +215,7 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
             phase: Phase::first(until),
             schedule: options.open_loop.map(|of| Schedule::new(of, among, start, options.seed)),
             slices: options.series.then(|| SliceCounts::new(interval, until)).flatten(),
-            counters: options.counters.then(|| {
-                let mut counters = Box::new(Counters::of_this_thread());
-                if Phase::first(until) == Phase::Counting {
-                    counters.begin();
-                }
-                counters
-            }),
+            processor,
             last: start,
             running: 0,
             cool_down,
@@ -477,21 +474,11 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
     fn turn(&mut self, now: Ticks) {
         if self.phase == Phase::WarmUp && now >= self.interval.from {
             self.phase = Phase::Counting;
-            if let Some(counters) = &mut self.counters {
-                counters.begin();
-            }
+            self.processor.begin();
         }
         if self.phase == Phase::Counting && now >= self.interval.to {
             self.phase = Phase::CoolDown;
-            self.end_counters();
-        }
-    }
-
-    /// Once: what is over is counted no more.
-    #[cold]
-    fn end_counters(&mut self) {
-        if let Some(mut counters) = self.counters.take() {
-            self.counts.effort.merge(&counted(counters.end()));
+            self.counts.effort.merge(&self.processor.end());
         }
     }
 
@@ -630,7 +617,9 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
     pub fn report(mut self) -> Report<C> {
         // Of a worker that failed, nobody will end what runs.
         self.all_have_ended();
-        self.end_counters();
+        if self.phase == Phase::Counting {
+            self.counts.effort.merge(&self.processor.end());
+        }
         let Interval { from, to, .. } = self.interval;
         let end = if to == Ticks(u64::MAX) { self.last } else { to };
         let mut counts = self.counts;
@@ -646,13 +635,6 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
             error: self.error,
         }
     }
-}
-
-/// What a thread's counters have counted.
-fn counted(counts: CountedByProcessor) -> Effort {
-    let [instructions, cycles, cache_misses, tlb_misses, branch_misses, page_faults] =
-        counts.map(Events::of_thread);
-    Effort { instructions, cycles, cache_misses, tlb_misses, branch_misses, page_faults, ..Effort::default() }
 }
 
 /// One transaction in so many is sampled.

@@ -270,12 +270,12 @@ pub static OPTIONS: &[OptionDescription] = &[
     },
     OptionDescription {
         name: "counters",
-        value: "on|off",
-        help: "Ask the processor's counters of each worker, where the system gives them: instructions, cycles and misses by transaction",
+        value: "auto|on|off",
+        help: "Ask what each worker's processor counts, where the system gives that: instructions, cycles and misses by transaction; on: and warn where it does not",
         used_by: UsedBy::All,
         in_checks: false,
-        set: |options, value| assign(&mut options.engine.counters, on_or_off(value)),
-        get: |options| show_on_or_off(options.engine.counters),
+        set: |options, value| assign(&mut options.engine.counters, named(value)),
+        get: |options| options.engine.counters.to_string(),
     },
     OptionDescription {
         name: "sample",

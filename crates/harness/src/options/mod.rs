@@ -8,7 +8,7 @@ pub use descriptions::{OPTIONS, OptionDescription};
 pub use extras::{extras, extras_of_check, extras_of_points};
 pub use logging::{Logging, Nodes, Origin};
 
-use contract::{ArrivalsName, EngineOptions, OpenLoop};
+use contract::{ArrivalsName, CountersName, EngineOptions, OpenLoop};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU64;
@@ -86,7 +86,7 @@ impl RunOptions {
             division: Division::Told,
             percent_of_capacity: None,
             arrivals: ArrivalsName::Poisson,
-            engine: EngineOptions { counters: true, ..EngineOptions::default() },
+            engine: EngineOptions { counters: CountersName::Auto, ..EngineOptions::default() },
         }
     }
 
@@ -110,7 +110,7 @@ impl RunOptions {
             warmup: Duration::from_micros(200),
             duration: Duration::from_millis(1),
             repeat: 3,
-            engine: EngineOptions { sample_one_in: 8, counters: false, ..defaults.engine },
+            engine: EngineOptions { sample_one_in: 8, ..defaults.engine },
             ..defaults
         }
     }

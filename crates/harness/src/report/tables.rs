@@ -108,15 +108,22 @@ pub fn costs(summaries: &[&Summary]) -> Block {
         system.into_iter().chain(numbers).collect()
     };
     let head = COSTS.iter().filter(|cost| is_paid(cost)).map(|cost| Cell::number(cost.heading));
+    let counted = match CostDescription::counted_by_processor(summaries).is_empty() {
+        true => "",
+        false => {
+            " Instructions, cycles, misses and page faults are those of all workers, in user mode, waiting included."
+        }
+    };
     Block::Table {
         title: "What the architecture cost".to_owned(),
-        note: "By transaction that ended; instructions, cycles and misses are those of the workers that host transactions, in user mode, where the system gives the processor's counters (the machine's facts say whether it does). Messages are requests and releases, without their answers. Serving others is \
+        note: "By transaction that ended; messages are requests and releases, without their answers. Serving others is \
                the part of their time in which workers that serve are busy: dedicated servers or concurrency-control threads where there are any. \
                Idle, executing and managing are parts of the time of execution threads, or of workers that execute. A round trip is from a request to its answer, a \
                migration from one worker to running on the next, a lock hold from an attempt's first lock to having \
                released all; these are means of samples. Versions by records: the most memory that previous versions of \
                records have taken, by that of the records."
-            .to_owned(),
+            .to_owned()
+            + counted,
         head: ["architecture", "protocol"].map(Cell::words).into_iter().chain(head).collect(),
         rows: summaries.iter().map(row).collect(),
     }
