@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(wrapped(text, None, 2), text);
         assert_eq!(wrapped(text, Some(40), 2), text);
         assert_eq!(wrapped(text, Some(30), 2), "mean 1.20 µs  p50 1.10 µs\n  p99 9.80 µs");
-        assert_eq!(wrapped(text, Some(8), 0), "mean\n1.20 µs\np50 1.10\nµs\np99 9.80\nµs");
+        assert_eq!(wrapped(text, Some(8), 0), "mean\n1.20 µs\np50 1.10\nµs  p99\n9.80 µs");
         let path = "report: results/run-ycsb-20261127T174415Z/report.html";
         assert_eq!(wrapped(path, Some(20), 2), path.replace(": ", ":\n  "));
         assert_eq!(wrapped("", Some(20), 2), "");

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 /// By kind of transactions, and with more than one warning.
-const LINE: &str = "run smallbank --protocol silo --on westmere-ep-2x6 --workers 2 --warmup 50us --duration 200us --repeat 1 --counters on --out out";
+const LINE: &str = "run smallbank --customers 1000 --hot-customers 100 --protocol silo --on westmere-ep-2x6 --workers 2 --warmup 50us --duration 200us --repeat 1 --counters on --out out";
 
 /// Standard output of `line` in a window of so many columns.
 fn in_window(folder: &Path, columns: u16, line: &str) -> String {
