@@ -106,6 +106,24 @@ fn other_seeds_of_the_same_are_within_noise() {
 }
 
 #[test]
+fn a_thousand_repetitions_are_never_slower_than_themselves() {
+    let folder = simulated();
+    let line = "run micro --on machine.toml --workers 2 --protocol silo --records 4000 --warmup 5us --duration 25us --repeat 1000";
+    let line: Vec<&str> = line.split(' ').collect();
+    for name in ["one", "other"] {
+        let ran = run(&folder, &[&line[..], &["--out", name]].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+    }
+    let compared = run(&folder, &["diff", "one", "other", "--json"]);
+    assert_eq!(compared.code, Some(0), "{}", compared.err);
+    let row = &compared.json()["rows"][0];
+    assert_eq!(row["verdict"], "within-noise", "{row}");
+    for bound in ["ratio", "low", "high"] {
+        assert_eq!(row[bound], 1.0, "{bound} of {row}");
+    }
+}
+
+#[test]
 fn what_cannot_be_compared_is_refused_before_it_is_measured() {
     let folder = simulated();
     for (more, what) in [

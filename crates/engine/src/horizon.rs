@@ -26,6 +26,9 @@
 //! So what was replaced at or below what is needed nobody looks for: who writes has a larger timestamp, by 1, and so has who reads, or the same.
 //! It is freed long before its epoch has passed, while it is in the cache.
 //!
+//! A slot that waits to try an aborted transaction again does not rest: it holds the horizon for as long, at most
+//! [`contract::EngineOptions::back_off_cap_ns`].
+//!
 //! It takes timestamps that ascend as they are drawn, or batches whose rest is lost when a slot has rested ([`crate::timestamp::Draws::lose_batch`]).
 //!
 //! We differ: the paper's leader makes the round, every 10 microseconds, and a thread that has nothing to do has its clock pushed by it;

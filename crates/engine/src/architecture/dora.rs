@@ -16,8 +16,8 @@
 //! ([`crate::fiber::scheduler`]).
 
 use super::owners::Owners;
-use super::watchdog::{self, Watch};
-use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited, look, next_look};
+use super::watchdog;
+use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited, back_off_parked, park};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::fiber::{Current, Suspension, Workers};
@@ -268,30 +268,14 @@ impl<P: Protocol> Architecture for Dora<'_, P> {
     }
 
     fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Waited {
-        let (mut watch, mut looks) = (Watch::new(), 0u32);
-        loop {
-            self.current.suspend(Suspension::Park(slot, next_look::<P>(until, looks)));
-            if let Some(waited) = look(slot, until, &self.site) {
-                watch.over(slot, self.site.waker);
-                return waited;
-            }
-            // The scheduler lets those that are parked look now and then; those that look for themselves do so often.
-            match P::LOOKS_WHILE_WAITING {
-                true => watch.paused(slot, &self.site),
-                false => watch.look(slot, &self.site),
-            }
-            looks = looks.saturating_add(1);
-        }
+        park(&mut self.current, slot, until, &self.site)
     }
 
     fn back_off(&mut self, attempt: u32) {
         watchdog::aborted(self.site.waker);
         self.migrate(self.home);
         let until = self.back_off.until(attempt);
-        self.current.suspend(match attempt > BackOff::ATTEMPTS_BEFORE_YIELDING {
-            true => Suspension::Look(until),
-            false => Suspension::Sleep(until),
-        });
+        back_off_parked(&mut self.current, until, attempt);
     }
 
     fn pause(&mut self, _: u32) {

@@ -6,8 +6,8 @@
 //!
 //! A denied request that is queued parks the fiber until the release that grants it.
 
-use super::watchdog::{self, Watch};
-use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited, look, next_look};
+use super::watchdog;
+use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited, back_off_parked, park};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::fiber::{Current, Suspension, Workers};
@@ -255,28 +255,13 @@ impl<P: Protocol, F: Physical> Architecture for Instance<'_, P, F> {
     }
 
     fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Waited {
-        let (mut watch, mut looks) = (Watch::new(), 0u32);
-        loop {
-            self.current.suspend(Suspension::Park(slot, next_look::<P>(until, looks)));
-            if let Some(waited) = look(slot, until, &self.site) {
-                watch.over(slot, self.site.waker);
-                return waited;
-            }
-            match P::LOOKS_WHILE_WAITING {
-                true => watch.paused(slot, &self.site),
-                false => watch.look(slot, &self.site),
-            }
-            looks = looks.saturating_add(1);
-        }
+        park(&mut self.current, slot, until, &self.site)
     }
 
     fn back_off(&mut self, attempt: u32) {
         watchdog::aborted(self.site.waker);
         let until = self.back_off.until(attempt);
-        self.current.suspend(match attempt > BackOff::ATTEMPTS_BEFORE_YIELDING {
-            true => Suspension::Look(until),
-            false => Suspension::Sleep(until),
-        });
+        back_off_parked(&mut self.current, until, attempt);
     }
 
     fn pause(&mut self, _: u32) {

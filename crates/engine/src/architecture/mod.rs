@@ -33,6 +33,7 @@ mod partition_queue;
 mod partitioned_serial;
 mod server;
 mod shared_everything;
+mod waiting;
 mod watchdog;
 
 pub(crate) use back_off::BackOff;
@@ -45,8 +46,9 @@ pub(crate) use orthrus::{CcThread, ExecutionThread, Lock, LockTable, Orthrus, Or
 pub(crate) use partitioned_serial::{PartitionLatches, PartitionedSerial};
 pub(crate) use server::{Server, Serving};
 pub(crate) use shared_everything::SharedEverything;
+pub(crate) use waiting::{Waited, back_off_parked, look, park};
 
-use crate::facade::clock::{self, Ticks};
+use crate::facade::clock::Ticks;
 use crate::facade::cpu;
 use crate::facade::sole::{SoleUse, Using};
 use crate::index::hash::Hash;
@@ -55,15 +57,12 @@ use crate::index::{Bucket, GapId};
 use crate::message::{Grants, step};
 use crate::physical::Physical;
 use crate::physical::synchronization_policy::SynchronizationPolicy;
-use crate::protocol::{
-    Attempt, Mode, Protocol, Request, RequestWith, Requester, SlotId, StampOf, Wake, Waker,
-};
+use crate::protocol::{Attempt, Mode, Protocol, Request, RequestWith, Requester, SlotId, StampOf, Waker};
 use crate::record::RecordRef;
 use crate::storage::{Partition, Table};
 use crate::timestamp::{Timestamp, Timestamps};
 use contract::{AbortReason, Effort, EngineOptions, Key, PartitionId, Plan, TableId};
 use std::ops::Range;
-use std::time::Duration;
 
 /// What the workers share beside the tables, under every architecture.
 pub(crate) struct SharedState<P: Protocol, F: Physical> {
@@ -337,56 +336,4 @@ pub(crate) enum Beginning {
     Waits,
     /// It has got something.
     Got,
-}
-
-/// How a wait for a queued request has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Waited {
-    /// The request was decided.
-    Told(Wake),
-    /// It is queued, or was a moment ago, and is to be taken back, for this reason.
-    InVain(AbortReason),
-}
-
-/// One look of a transaction that waits.
-#[inline(always)]
-pub(crate) fn look<P: Protocol, F: Physical>(
-    slot: SlotId,
-    until: Option<Ticks>,
-    site: &Site<'_, P, F, Grants>,
-) -> Option<Waited> {
-    let waited = match site.waker.take(slot) {
-        Some(wake) => Waited::Told(wake),
-        None if is_past(until) => Waited::InVain(AbortReason::Timeout),
-        None if P::LOOKS_WHILE_WAITING && P::waits_for_itself(site.common, slot) => {
-            Waited::InVain(AbortReason::Deadlock)
-        }
-        None => return None,
-    };
-    if P::LOOKS_WHILE_WAITING {
-        P::has_waited(site.common, slot);
-    }
-    Some(waited)
-}
-
-/// For how long a fiber is parked that looks meanwhile whether it waits for itself: its worker has others to run. The first time about as long
-/// as a transaction takes, and from one look to the next twice as long, so that long queues of fibers do not spend their workers' time.
-const BEFORE_FIRST_LOOK: Duration = Duration::from_micros(5);
-/// How often that doubles.
-const MOST_DOUBLINGS: u32 = 5;
-
-/// Until when a fiber is parked that has looked so often and waits until `until`, if until a time at all.
-#[inline(always)]
-pub(crate) fn next_look<P: Protocol>(until: Option<Ticks>, looks: u32) -> Option<Ticks> {
-    if !P::LOOKS_WHILE_WAITING {
-        return until;
-    }
-    let next = Ticks(clock::now().0 + (clock::ticks_of(BEFORE_FIRST_LOOK) << looks.min(MOST_DOUBLINGS)));
-    Some(until.map_or(next, |until| until.min(next)))
-}
-
-/// Whether a wait that ends at `until`, if at a time at all, is over. The clock is read only if so.
-#[inline(always)]
-fn is_past(until: Option<Ticks>) -> bool {
-    until.is_some_and(|until| clock::now() >= until)
 }

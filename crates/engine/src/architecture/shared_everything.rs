@@ -22,7 +22,7 @@
 //! ```
 
 use super::watchdog::{self, Watch};
-use super::{Architecture, BackOff, Lately, SharedState, Site, SiteOf, Waited, look, next_look};
+use super::{Architecture, BackOff, Lately, SharedState, Site, SiteOf, Waited, back_off_parked, look, park};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::fiber::{Current, Suspension};
@@ -99,23 +99,6 @@ impl<'e, P: Protocol, F: Concurrent> SharedEverything<'e, P, F> {
     fn suspend(&mut self, suspension: Suspension) {
         self.fiber.as_mut().expect("who lets others run is in a fiber").current.suspend(suspension);
     }
-
-    #[cold]
-    fn wait_in_fiber(&mut self, slot: SlotId, until: Option<Ticks>) -> Waited {
-        let (mut watch, mut looks) = (Watch::new(), 0u32);
-        loop {
-            self.suspend(Suspension::Park(slot, next_look::<P>(until, looks)));
-            if let Some(waited) = look(slot, until, &self.site) {
-                watch.over(slot, self.site.waker);
-                return waited;
-            }
-            match P::LOOKS_WHILE_WAITING {
-                true => watch.paused(slot, &self.site),
-                false => watch.look(slot, &self.site),
-            }
-            looks = looks.saturating_add(1);
-        }
-    }
 }
 
 impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
@@ -154,8 +137,8 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
     }
 
     fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Waited {
-        if self.fiber.is_some() {
-            return self.wait_in_fiber(slot, until);
+        if let Some(fiber) = &mut self.fiber {
+            return park(&mut fiber.current, slot, until, &self.site);
         }
         let (mut spin, mut watch) = (cpu::Spin::new(), Watch::new());
         loop {
@@ -174,11 +157,8 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
     fn back_off(&mut self, attempt: u32) {
         watchdog::aborted(self.site.waker);
         let until = self.back_off.until(attempt);
-        if self.fiber.is_some() {
-            return self.suspend(match attempt > BackOff::ATTEMPTS_BEFORE_YIELDING {
-                true => Suspension::Look(until),
-                false => Suspension::Sleep(until),
-            });
+        if let Some(fiber) = &mut self.fiber {
+            return back_off_parked(&mut fiber.current, until, attempt);
         }
         if clock::now() >= until {
             return cpu::give_way();

@@ -537,17 +537,18 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         let Begun { arrived, began } = begun;
         self.count_kind(ended, arrived, kind, now);
         let is_timed = ended.outcome == Outcome::Commit && !ended.sampled;
+        let latency_ns = is_timed.then(|| clock::nanoseconds(now.since(arrived)));
         if self.interval.contains(arrived) {
             self.running -= 1;
-            if is_timed {
-                self.counts.latency_ns.saturating_record(clock::nanoseconds(now.since(arrived)));
+            if let Some(latency_ns) = latency_ns {
+                self.counts.latency_ns.saturating_record(latency_ns);
                 if let Some(of_all) = &mut self.counts.arrived {
                     of_all.service_ns.saturating_record(clock::nanoseconds(now.since(began)));
                 }
             }
         }
         if let Some(slices) = self.slices.as_mut().filter(|_| ended.outcome == Outcome::Commit) {
-            slices.commit(now, now.since(arrived));
+            slices.commit(now, latency_ns);
         }
     }
 

@@ -4,9 +4,7 @@
 //! Nobody migrates. A transaction that waits for a grant parks, one that was aborted sleeps, and the worker goes on with another.
 
 use super::accounts::keeps_the_sum;
-use crate::architecture::{
-    Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited, look, next_look,
-};
+use crate::architecture::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited, park};
 use crate::durability::log::serving;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::{cpu, worker};
@@ -82,14 +80,7 @@ impl<P: Protocol> Architecture for Interleaved<'_, P> {
     }
 
     fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Waited {
-        let mut looks = 0u32;
-        loop {
-            self.fiber.suspend(Suspension::Park(slot, next_look::<P>(until, looks)));
-            if let Some(waited) = look(slot, until, &self.site) {
-                return waited;
-            }
-            looks = looks.saturating_add(1);
-        }
+        park(&mut self.fiber, slot, until, &self.site)
     }
 
     fn back_off(&mut self, attempt: u32) {

@@ -9,14 +9,14 @@
 //! Nothing that counts is looked at here, and nothing is held that was not held before the operation.
 
 use super::scan::Cursor;
-use super::{Place, Txn};
+use super::{Blind, Place, Txn};
 use crate::architecture::Architecture;
 use crate::index::hash::Hash;
 use crate::index::ordered::Found;
 use crate::index::{Index, Ordered};
 use crate::record::RecordRef;
 use crate::storage::Table;
-use contract::{Key, Plan, Scan, Span, TableId, TimeClass};
+use contract::{Abort, Key, Plan, Presence, Scan, Span, TableId, TimeClass};
 
 /// What the last look-up on the way to an operation has met.
 #[derive(Clone, Copy)]
@@ -37,8 +37,45 @@ enum What {
 impl<A: Architecture> Txn<'_, A> {
     /// Whether others run while a table's lines are on their way.
     #[inline(always)]
-    fn waits_for_lines_of(&self, table: &Table) -> bool {
+    pub(super) fn waits_for_lines_of(&self, table: &Table) -> bool {
         A::MAY_INTERLEAVE && self.architecture.interleaves() && table.is_far()
+    }
+
+    /// [`Txn::read_span`] that fetches. It is apart, so that who has one transaction in flight has none of this in its way; and is called last with
+    /// what the caller was called with, so that nobody returns to the caller ([`Txn::fetch_lines`]).
+    #[inline(never)]
+    pub(super) fn read_fetching(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        see: &mut dyn FnMut(&[u8]),
+    ) -> Result<Presence, Abort> {
+        self.read_span::<true>(self.table(table), key, span, see)
+    }
+
+    /// The same of [`Txn::update_span`].
+    #[inline(never)]
+    pub(super) fn update_fetching(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<Presence, Abort> {
+        self.update_span::<true>(self.table(table), key, span, change)
+    }
+
+    /// The same of [`Txn::blind`].
+    #[inline(never)]
+    pub(super) fn blind_fetching(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        blind: Blind<'_>,
+    ) -> Result<Presence, Abort> {
+        self.blind::<true>(table, key, span, blind)
     }
 
     /// Before the first step of an operation that reads these bytes of a row, or writes them.
@@ -83,10 +120,23 @@ impl<A: Architecture> Txn<'_, A> {
         }
     }
 
+    /// The same apart from an operation that is large.
+    #[inline(always)]
+    pub(super) fn fetch_apart(&mut self, place: Place<'_>, span: Span, writes: bool) {
+        if A::MAY_INTERLEAVE && self.waits_for_lines_of(place.table) {
+            self.fetch_lines_apart(place, span, writes);
+        }
+    }
+
+    #[inline(never)]
+    fn fetch_lines_apart(&mut self, place: Place<'_>, span: Span, writes: bool) {
+        self.fetch(place, span, writes);
+    }
+
     /// The same of what is looked for, whatever comes of it.
     #[inline(always)]
     pub(super) fn fetch_header(&mut self, place: Place<'_>, writes: bool) {
-        self.fetch(place, Span::new(0, 0), writes);
+        self.fetch_apart(place, Span::new(0, 0), writes);
     }
 
     /// In line, like what it suspends in: who returns to where it was called before a switch has what the core predicts against it.
@@ -132,7 +182,7 @@ impl<A: Architecture> Txn<'_, A> {
     /// What was met for a key, if it is what was met last; once.
     #[inline(always)]
     fn take_what_was_met(&mut self, place: Place<'_>) -> Option<What> {
-        if !A::MAY_INTERLEAVE {
+        if !A::MAY_INTERLEAVE || self.met.is_none() {
             return None;
         }
         let Met { table, key, what } = self.met.take()?;

@@ -760,9 +760,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
         position
     }
 
-    /// Shows bytes of what a record has for its row.
+    /// Shows bytes of what a record has for its row. Where it is to fetch, others run while lines are on their way ([`fetch`]).
     #[inline(always)]
-    fn read_span(
+    fn read_span<const FETCHES: bool>(
         &mut self,
         table: &'e Table,
         key: Key,
@@ -775,8 +775,33 @@ impl<'e, A: Architecture> Txn<'e, A> {
             return self.read_own(position, span, see);
         }
         self.enter(place)?;
-        self.fetch(place, span, false);
+        if FETCHES {
+            self.fetch(place, span, false);
+        }
         AccessOf::<A>::read(self, place, span, see)
+    }
+
+    /// The same to change them.
+    #[inline(always)]
+    fn update_span<const FETCHES: bool>(
+        &mut self,
+        table: &'e Table,
+        key: Key,
+        span: Span,
+        change: &mut dyn FnMut(&mut [u8]),
+    ) -> Result<Presence, Abort> {
+        self.alive()?;
+        table.check(span);
+        work::operation(span.length());
+        let place = self.place(table, key);
+        if let Some(position) = self.find_own(place) {
+            return self.update_own(position, span, change);
+        }
+        self.enter(place)?;
+        if FETCHES {
+            self.fetch(place, span, true);
+        }
+        AccessOf::<A>::update(self, place, span, change)
     }
 
     /// An entry for a row that is to be written, or removed, without having been read; `None`: there is none.
@@ -790,7 +815,14 @@ impl<'e, A: Architecture> Txn<'e, A> {
         AccessOf::<A>::find_to_write(self, place)
     }
 
-    fn blind(&mut self, table: TableId, key: Key, span: Span, blind: Blind<'_>) -> Result<Presence, Abort> {
+    /// The same without having read them.
+    fn blind<const FETCHES: bool>(
+        &mut self,
+        table: TableId,
+        key: Key,
+        span: Span,
+        blind: Blind<'_>,
+    ) -> Result<Presence, Abort> {
         self.alive()?;
         let table = self.table(table);
         table.check(span);
@@ -800,7 +832,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
             return self.blind_own(position, span, blind);
         }
         self.enter(place)?;
-        self.fetch(place, span, true);
+        if FETCHES {
+            self.fetch(place, span, true);
+        }
         let Some(position) = AccessOf::<A>::find_to_write(self, place)? else {
             return Ok(Presence::Missing);
         };

@@ -16,11 +16,14 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
         span: Span,
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort> {
-        let table = self.table(table);
-        table.check(span);
+        let its = self.table(table);
+        its.check(span);
         match self.aside {
-            None => self.read_span(table, key, span, see),
-            Some(aside) => self.read_aside(aside, table, key, span, see),
+            None if A::MAY_INTERLEAVE && self.waits_for_lines_of(its) => {
+                self.read_fetching(table, key, span, see)
+            }
+            None => self.read_span::<false>(its, key, span, see),
+            Some(aside) => self.read_aside(aside, its, key, span, see),
         }
     }
 
@@ -32,17 +35,11 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
         span: Span,
         change: &mut dyn FnMut(&mut [u8]),
     ) -> Result<Presence, Abort> {
-        self.alive()?;
-        let table = self.table(table);
-        table.check(span);
-        work::operation(span.length());
-        let place = self.place(table, key);
-        if let Some(position) = self.find_own(place) {
-            return self.update_own(position, span, change);
+        let its = self.table(table);
+        if A::MAY_INTERLEAVE && self.waits_for_lines_of(its) {
+            return self.update_fetching(table, key, span, change);
         }
-        self.enter(place)?;
-        self.fetch(place, span, true);
-        AccessOf::<A>::update(self, place, span, change)
+        self.update_span::<false>(its, key, span, change)
     }
 
     #[inline]
@@ -68,13 +65,17 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
             };
         }
         self.enter(place)?;
-        self.fetch(place, span.with(shown), true);
+        self.fetch_apart(place, span.with(shown), true);
         AccessOf::<A>::update_seeing(self, place, (span, change), (shown, see))
     }
 
     #[inline]
     fn write(&mut self, table: TableId, key: Key, offset: usize, bytes: &[u8]) -> Result<Presence, Abort> {
-        self.blind(table, key, Span::new(offset, bytes.len()), Blind::Replace(bytes))
+        let span = Span::new(offset, bytes.len());
+        if A::MAY_INTERLEAVE && self.waits_for_lines_of(self.table(table)) {
+            return self.blind_fetching(table, key, span, Blind::Replace(bytes));
+        }
+        self.blind::<false>(table, key, span, Blind::Replace(bytes))
     }
 
     fn merge(
@@ -85,7 +86,7 @@ impl<A: Architecture> Transaction for Txn<'_, A> {
         merge: Merge,
         argument: &[u8],
     ) -> Result<Presence, Abort> {
-        self.blind(table, key, span, Blind::Merge(merge, argument))
+        self.blind::<true>(table, key, span, Blind::Merge(merge, argument))
     }
 
     fn read_whole(

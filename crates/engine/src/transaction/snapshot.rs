@@ -106,7 +106,7 @@ impl<'e, A: Architecture> Txn<'e, A> {
         work::operation(span.length());
         self.refresh_epoch();
         let place = self.place(table, key);
-        self.fetch(place, span, false);
+        self.fetch_apart(place, span, false);
         self.stopwatch.enter(TimeClass::Index);
         let (found, _) = self.look_up(place);
         self.stopwatch.enter(TimeClass::Useful);

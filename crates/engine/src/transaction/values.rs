@@ -41,10 +41,10 @@ impl<'e, A: Architecture> Txn<'e, A> {
         see: &mut dyn FnMut(&[u8]),
     ) -> Result<Presence, Abort> {
         if !table.varies() {
-            return self.read_span(table, key, Span::whole(table.description.row_bytes), see);
+            return self.read_span::<true>(table, key, Span::whole(table.description.row_bytes), see);
         }
         let mut word = Word::default();
-        let presence = self.read_span(table, key, WORD, &mut |bytes| word.copy_from_slice(bytes))?;
+        let presence = self.read_span::<true>(table, key, WORD, &mut |bytes| word.copy_from_slice(bytes))?;
         if presence == Presence::Present {
             show(&word, see);
         }

@@ -28,114 +28,70 @@ pub struct AxisOf {
     /// Its name, for people.
     pub name: &'static str,
     /// Its values in words, from the mildest on, with what to set.
-    pub values: Vec<(&'static str, Setting)>,
+    pub values: Vec<(String, Setting)>,
 }
+
+/// Of what YCSB and files call the exponent of a Zipfian distribution.
+const THETAS: [&str; 4] = ["0", "0.6", "0.9", "0.99"];
 
 /// The axes of `workload`.
 pub fn axes_of(workload: &AnyWorkload) -> Vec<AxisOf> {
-    let axis = |kind, name, values: &[(&'static str, &[(&'static str, &'static str)])]| AxisOf {
-        kind,
-        name,
-        values: values.iter().map(|(label, setting)| (*label, setting.to_vec())).collect(),
-    };
-    let skew = |name, values| axis(AxisKind::Skew, name, values);
-    let crossing = |name, values| axis(AxisKind::Crossing, name, values);
+    use AxisKind::{Crossing, Skew};
     match workload {
         AnyWorkload::Described(_) => vec![
-            skew(
-                "skew (theta)",
-                &[
-                    ("0", &[("theta", "0")]),
-                    ("0.6", &[("theta", "0.6")]),
-                    ("0.9", &[("theta", "0.9")]),
-                    ("0.99", &[("theta", "0.99")]),
-                ],
-            ),
-            crossing(
-                "rows of other partitions (remote)",
-                &[
-                    ("0 %", &[("remote", "0")]),
-                    ("10 %", &[("remote", "10")]),
-                    ("50 %", &[("remote", "50")]),
-                    ("100 %", &[("remote", "100")]),
-                ],
-            ),
+            along(Skew, "skew (theta)", "theta", "", &THETAS),
+            along(Crossing, "rows of other partitions (remote)", "remote", " %", &["0", "10", "50", "100"]),
         ],
-        AnyWorkload::Ycsb(_) => vec![
-            skew(
-                "skew (theta)",
-                &[
-                    ("0", &[("theta", "0")]),
-                    ("0.6", &[("theta", "0.6")]),
-                    ("0.9", &[("theta", "0.9")]),
-                    ("0.99", &[("theta", "0.99")]),
-                ],
-            ),
-            crossing(
-                "transactions of two partitions (multi-partition)",
-                &[
-                    ("0 %", &[("touched-partitions", "2"), ("multi-partition", "0")]),
-                    ("20 %", &[("touched-partitions", "2"), ("multi-partition", "20")]),
-                    ("100 %", &[("touched-partitions", "2"), ("multi-partition", "100")]),
-                ],
-            ),
-        ],
+        AnyWorkload::Ycsb(_) => {
+            let multi_partition = "transactions of two partitions (multi-partition)";
+            let mut crossing = along(Crossing, multi_partition, "multi-partition", " %", &["0", "20", "100"]);
+            crossing.values.iter_mut().for_each(|(_, setting)| setting.push(("touched-partitions", "2")));
+            vec![along(Skew, "skew (theta)", "theta", "", &THETAS), crossing]
+        }
         AnyWorkload::Micro(_) => vec![
-            skew(
-                "hot rows (hot-records)",
-                &[
-                    ("4096", &[("hot-records", "4096")]),
-                    ("256", &[("hot-records", "256")]),
-                    ("16", &[("hot-records", "16")]),
-                ],
-            ),
-            crossing(
+            along(Skew, "hot rows (hot-records)", "hot-records", "", &["4096", "256", "16"]),
+            along(
+                Crossing,
                 "operations of other partitions, of ten (remote)",
-                &[
-                    ("0", &[("remote", "0")]),
-                    ("1", &[("remote", "1")]),
-                    ("4", &[("remote", "4")]),
-                    ("8", &[("remote", "8")]),
-                ],
+                "remote",
+                "",
+                &["0", "1", "4", "8"],
             ),
         ],
         AnyWorkload::SmallBank(_) => vec![
-            skew(
+            along(
+                Skew,
                 "hot customers (hot-customers)",
-                &[
-                    ("10000", &[("hot-customers", "10000")]),
-                    ("1000", &[("hot-customers", "1000")]),
-                    ("100", &[("hot-customers", "100")]),
-                    ("10", &[("hot-customers", "10")]),
-                ],
+                "hot-customers",
+                "",
+                &["10000", "1000", "100", "10"],
             ),
-            crossing(
-                "customers of other partitions (remote)",
-                &[("0 %", &[("remote", "0")]), ("10 %", &[("remote", "10")]), ("50 %", &[("remote", "50")])],
-            ),
+            along(Crossing, "customers of other partitions (remote)", "remote", " %", &["0", "10", "50"]),
         ],
         AnyWorkload::Tatp(_) => vec![
-            skew(
-                "subscribers (distribution)",
-                &[
-                    ("uniform", &[("distribution", "uniform")]),
-                    ("non-uniform", &[("distribution", "non-uniform")]),
-                ],
-            ),
-            crossing(
-                "subscribers (from)",
-                &[("home", &[("from", "home")]), ("anywhere", &[("from", "anywhere")])],
-            ),
+            along(Skew, "subscribers (distribution)", "distribution", "", &["uniform", "non-uniform"]),
+            along(Crossing, "subscribers (from)", "from", "", &["home", "anywhere"]),
         ],
-        AnyWorkload::Tpcc(_) => vec![crossing(
-            "remote items and payments",
-            &[
-                ("0 and 0 %", &[("remote-items", "0"), ("remote-payments", "0")]),
-                ("1 and 15 %", &[("remote-items", "1"), ("remote-payments", "15")]),
-                ("10 and 50 %", &[("remote-items", "10"), ("remote-payments", "50")]),
-            ],
-        )],
+        AnyWorkload::Tpcc(_) => {
+            let values = [("0", "0"), ("1", "15"), ("10", "50")].map(|(items, payments)| {
+                let setting = vec![("remote-items", items), ("remote-payments", payments)];
+                (format!("{items} and {payments} %"), setting)
+            });
+            vec![AxisOf { kind: Crossing, name: "remote items and payments", values: values.to_vec() }]
+        }
     }
+}
+
+/// The axis of one parameter, with these values, of this unit.
+fn along(
+    kind: AxisKind,
+    name: &'static str,
+    parameter: &'static str,
+    unit: &str,
+    values: &[&'static str],
+) -> AxisOf {
+    let values = values.iter().map(|value| (format!("{value}{unit}"), vec![(parameter, *value)])).collect();
+    AxisOf { kind, name, values }
 }
 
 #[cfg(test)]

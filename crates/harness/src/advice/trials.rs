@@ -120,7 +120,8 @@ impl<'a, E: Engine> Trials<'a, E> {
             build(self.workload.name(), &given).ok()
         };
         let of = |axis: AxisOf| {
-            let values = axis.values.iter().filter_map(|(label, setting)| Some((*label, with(setting)?)));
+            let values =
+                axis.values.into_iter().filter_map(|(label, setting)| Some((label, with(&setting)?)));
             Variants { kind: axis.kind, name: axis.name, values: values.collect() }
         };
         axes_of(self.workload).into_iter().map(of).collect()
@@ -167,5 +168,5 @@ impl<'a, E: Engine> Trials<'a, E> {
 pub(super) struct Variants {
     pub kind: AxisKind,
     pub name: &'static str,
-    pub values: Vec<(&'static str, AnyWorkload)>,
+    pub values: Vec<(String, AnyWorkload)>,
 }

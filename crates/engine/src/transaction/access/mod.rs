@@ -118,7 +118,7 @@ pub(crate) trait Access<A: Architecture>: Sized {
         }
         match Self::update(txn, place, span, change)? {
             // None of them has changed.
-            Presence::Present => txn.read_span(txn.table(place.table.id), place.key, shown, see),
+            Presence::Present => txn.read_span::<false>(txn.table(place.table.id), place.key, shown, see),
             Presence::Missing => Ok(Presence::Missing),
         }
     }
