@@ -287,7 +287,7 @@ mod tests_of_system {
             let time = clock_gettime(ClockId::ThreadCPUTime);
             Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
         };
-        let spin = |time: Duration| {
+        let spin = move |time: Duration| {
             let until = ran() + time;
             while ran() < until {
                 black_box(0);
