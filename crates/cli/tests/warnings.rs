@@ -83,7 +83,10 @@ fn counters_that_nobody_gives_are_told_in_words() {
             assert!(summary["instructions_per_txn"].is_null());
             assert!(summary["warnings"].to_string().contains(why), "{summary}");
             let page = fs::read_to_string(folder.join(report)).expect("a report");
-            assert!(page.contains("--counters on makes no difference") && page.contains(availability));
+            assert!(
+                page.contains(" makes no difference to shared-everything silo: ")
+                    && page.contains(availability)
+            );
             // Who did not ask for them by name need not be told every time.
             let (told, summary, _) = run_on(HERE, "auto");
             assert_eq!((warning(&told), &summary["counters"]), (None, &"auto".into()));
