@@ -1,5 +1,6 @@
 //! What a person reads at the end, on standard output.
 
+use crate::narrow::{self, named, wrapped};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use contract::{ArchitectureName, Durability, LogReport, TimeClass};
 use harness::Place;
@@ -10,7 +11,9 @@ use harness::folder::Folder;
 use harness::options::{extras, extras_of_check};
 use harness::results::CompareResult;
 use harness::subject::shown;
-use harness::summary::{Check, Costs, Kind, Latency, LatencyOf, Logged, Memory, Summary, in_lines};
+use harness::summary::{
+    Check, CostDescription, Costs, Kind, Latency, LatencyOf, Logged, Memory, Summary, in_lines,
+};
 use harness::sweep::claims::{Standing, Sum, Told};
 use harness::sweep::{Conducted, Experiment};
 use harness::text::names;
@@ -24,8 +27,8 @@ use std::path::Path;
 /// A rule below the heads, and nothing else.
 const RULED: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
 
-/// One system. `folder` is where it was laid down.
-pub fn of_run(summary: &Summary, folder: Option<&Folder>) -> String {
+/// One system. `folder` is where it was laid down; `columns` are those of the reader's window.
+pub fn of_run(summary: &Summary, folder: Option<&Folder>, columns: Option<usize>) -> String {
     let mut lines = vec![
         ("throughput", format!("{} transactions/s", thousands(summary.throughput_per_s))),
         ("", spread(summary)),
@@ -51,17 +54,15 @@ pub fn of_run(summary: &Summary, folder: Option<&Folder>) -> String {
         lines.extend(log.checkpoint_every_us.map(|_| ("checkpoints", checkpoints(&log.report))));
     }
     lines.push(("checked", checks(&summary.checks)));
-    let mut text = format!(
-        "{} over {}, {} on {}\n\n",
+    let head = format!(
+        "{} over {}, {} on {}",
         summary.system(),
         summary.workload,
         counted(summary.workers, "worker"),
         shown(&summary.machine, summary.simulated)
     );
-    for (name, value) in lines {
-        let _ = writeln!(text, "  {name:<18} {value}");
-    }
-    finish(text, &summary.warnings, folder)
+    let text = format!("{}\n\n{}", wrapped(&head, columns, 2), named(&lines, columns));
+    finish_in(columns, text, &summary.warnings, folder)
 }
 
 fn spread(summary: &Summary) -> String {
@@ -409,6 +410,8 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
     let simulated = if place.simulated { format!("on {}\n\n", place.shown()) } else { String::new() };
     let mut text =
         format!("{simulated}{}\n{}; {}.\n\n{table}\n", result.finding(), result.extras(), result.turns);
+    let summaries: Vec<&Summary> = result.systems.iter().map(|system| &system.summary).collect();
+    text.push_str(&counted_by_processor(&summaries));
     if let Some(mark) = result.mark() {
         let _ = writeln!(text, "{mark}");
     }
@@ -416,6 +419,22 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
         let _ = writeln!(text, "not measured: {line}");
     }
     finish(text, &result.warnings(), folder)
+}
+
+/// What the systems took of their processors, where that is told.
+fn counted_by_processor(summaries: &[&Summary]) -> String {
+    let costs = CostDescription::counted_by_processor(summaries);
+    if costs.is_empty() {
+        return String::new();
+    }
+    let head: Vec<&str> =
+        ["architecture", "protocol"].into_iter().chain(costs.iter().map(|cost| cost.heading)).collect();
+    let mut table = ruled(&head, &(2..head.len()).collect::<Vec<_>>());
+    for summary in summaries {
+        let system = [summary.architecture.clone(), summary.protocol_shown().to_owned()];
+        table.add_row(system.into_iter().chain(costs.iter().map(|cost| cost.shown_of(summary))));
+    }
+    format!("\n{table}\n")
 }
 
 /// What to take on each machine.
@@ -609,10 +628,19 @@ pub fn of_sum(sum: &Sum) -> String {
     sum.sentences().iter().map(|sentence| format!("{sentence}\n")).collect()
 }
 
+/// A table with these heads, of which `numbers` stand to the right. In a window that is too narrow for it, cells take several lines.
 pub fn ruled(head: &[&str], numbers: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(RULED);
-    table.set_content_arrangement(ContentArrangement::Disabled);
+    match narrow::columns() {
+        Some(columns) => {
+            table.set_content_arrangement(ContentArrangement::Dynamic);
+            table.set_width(columns.try_into().unwrap_or(u16::MAX));
+        }
+        None => {
+            table.set_content_arrangement(ContentArrangement::Disabled);
+        }
+    }
     table.set_header(head.iter().copied());
     for &column in numbers {
         if let Some(column) = table.column_mut(column) {
@@ -622,15 +650,25 @@ pub fn ruled(head: &[&str], numbers: &[usize]) -> Table {
     table
 }
 
-fn finish(mut text: String, warnings: &[String], folder: Option<&Folder>) -> String {
+fn finish(text: String, warnings: &[String], folder: Option<&Folder>) -> String {
+    finish_in(None, text, warnings, folder)
+}
+
+fn finish_in(
+    columns: Option<usize>,
+    mut text: String,
+    warnings: &[String],
+    folder: Option<&Folder>,
+) -> String {
     for warning in warnings {
-        let _ = write!(text, "\nwarning: {warning}");
+        let _ = write!(text, "\n{}", wrapped(&format!("warning: {warning}"), columns, 2));
     }
     if !warnings.is_empty() {
         text.push('\n');
     }
     if let Some(folder) = folder {
-        let _ = writeln!(text, "\nreport: {}", folder.report().display());
+        let _ =
+            writeln!(text, "\n{}", wrapped(&format!("report: {}", folder.report().display()), columns, 2));
     }
     text
 }

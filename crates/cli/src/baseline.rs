@@ -1,6 +1,7 @@
 //! Results beside earlier ones, of every measuring command: `--save-baseline NAME`, `--baseline NAME`.
 
 use crate::arguments::typed;
+use crate::narrow::{self, wrapped};
 use crate::{nodes, output};
 use clap::{Arg, ArgMatches, Command};
 use comfy_table::Table;
@@ -157,14 +158,12 @@ pub fn of_diff(diff: &Diff) -> String {
     for row in &diff.rows {
         table.add_row(cells(row, diff.quantity));
     }
-    let mut text = format!("{table}\n");
     let pairs = diff.rows.iter().any(|row| row.paired);
-    let _ = writeln!(
-        text,
-        "\nratios are of geometric means{}, with 95 % confidence for all rows together; a regression is worse for certain, and by more than {:.1} % on average",
+    let mut text = format!(
+        "ratios are of geometric means{}, with 95 % confidence for all rows together; a regression is worse for certain, and by more than {:.1} % on average",
         if pairs { ", repetition by repetition where both drew from the same seeds" } else { "" },
         100.0 * diff.tolerance
-    );
+    ) + "\n";
     let blind = diff.blind_rows();
     if blind > 0 {
         let _ = writeln!(
@@ -179,7 +178,8 @@ pub fn of_diff(diff: &Diff) -> String {
     for difference in &diff.differences {
         let _ = writeln!(text, "differs: {difference}");
     }
-    text
+    let lines: Vec<String> = text.lines().map(|line| wrapped(line, narrow::columns(), 2)).collect();
+    format!("{table}\n\n{}\n", lines.join("\n"))
 }
 
 fn cells(row: &Compared, quantity: &str) -> Vec<String> {

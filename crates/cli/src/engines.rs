@@ -12,6 +12,7 @@ use harness::options::Logging;
 use harness::{BadValue, Failure, Place, RunOptions};
 use machine::simulated::Description;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use workloads::described::FileKind;
 
 /// The engine on the machine at hand.
 pub type Hardware = engine::ThisEngine;
@@ -46,8 +47,10 @@ impl Machine {
             Some(given) => given,
         };
         let (file, text) = shipped::machine(given)?;
-        let description = Description::parse(&text)
-            .map_err(|error| Failure::Input { place: file, what: error.to_string() })?;
+        let description = Description::parse(&text).map_err(|error| {
+            let what = format!("{error}{}", FileKind::Machine.but(&text));
+            Failure::Input { place: file, what }
+        })?;
         // Few, and needed until the end.
         Ok(Machine::Simulated(Box::leak(Box::new(description))))
     }

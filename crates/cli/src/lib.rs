@@ -29,6 +29,7 @@ mod export;
 mod interrupt;
 mod load_advice;
 mod model;
+mod narrow;
 mod nodes;
 mod output;
 mod progress;

@@ -4,7 +4,7 @@ use crate::arguments::typed;
 use crate::engines::{Hardware, Machine};
 use crate::nodes;
 use clap::ArgMatches;
-use contract::{ArchitectureName, CanaryName, DeploymentCanary, Engine, PairName, Support};
+use contract::{ArchitectureName, CanaryName, CountersName, DeploymentCanary, Engine, PairName, Support};
 use harness::check::happened::HOSTS_NEEDED;
 use harness::check::{CheckWorkload, Own, defaults};
 use harness::failure::conflict;
@@ -77,6 +77,8 @@ fn check_subject_of(
     let hosts = own.map_or(HOSTS_NEEDED, Own::workers);
     let architecture = architecture_of_check(matches)?;
     let mut defaults = RunOptions { workers: defaults.workers.max(hosts), ..defaults };
+    // A check measures nothing.
+    defaults.engine.counters = CountersName::Off;
     if architecture == ArchitectureName::Orthrus {
         defaults = forwarding(matches, defaults, hosts);
     }

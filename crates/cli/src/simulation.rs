@@ -211,6 +211,10 @@ impl Engine for OnDescription {
         }
     }
 
+    fn why_no_counters() -> Option<String> {
+        Explored::why_no_counters()
+    }
+
     fn most_workers(architecture: contract::ArchitectureName) -> usize {
         Explored::most_workers(architecture)
     }

@@ -332,6 +332,62 @@ const LINES: &[(&str, &str)] = &[
     ("run ycsb --protocol silo --out file/results", "--out file/results: "),
 ];
 
+/// A file of one kind where one of another kind is wanted: what is typed, the file that is refused, and what is said of it.
+const KINDS: &[(&str, &str, &str)] = &[
+    ("run ycsb --protocol silo --on axis.toml", "axis.toml", EXPERIMENT),
+    ("run ycsb --protocol silo --on shop.toml", "shop.toml", WORKLOAD),
+    ("compare ycsb --on shop.toml", "shop.toml", WORKLOAD),
+    ("sweep axis.toml --on axis.toml", "axis.toml", EXPERIMENT),
+    ("sweep axis.toml --on shop.toml", "shop.toml", WORKLOAD),
+    ("advise ycsb --on hardware,shop.toml", "shop.toml", WORKLOAD),
+    ("validate --on axis.toml", "axis.toml", EXPERIMENT),
+    ("reproduce trireme/fig-2a --on shop.toml", "shop.toml", WORKLOAD),
+    ("sweep shop.toml", "shop.toml", WORKLOAD),
+    ("sweep box.toml", "box.toml", MACHINE),
+    ("run axis.toml --protocol silo", "axis.toml", EXPERIMENT),
+    ("run box.toml --protocol silo", "box.toml", MACHINE),
+    ("compare axis.toml", "axis.toml", EXPERIMENT),
+    ("compare box.toml", "box.toml", MACHINE),
+    ("check box.toml --protocol silo", "box.toml", MACHINE),
+    ("advise axis.toml", "axis.toml", EXPERIMENT),
+    ("advise box.toml", "box.toml", MACHINE),
+    ("sweep of-a-machine.toml", "box.toml", MACHINE),
+];
+
+const WORKLOAD: &str =
+    "a workload, which 'trireme run', 'compare', 'advise' and 'check' take, and an experiment may name";
+const EXPERIMENT: &str = "an experiment, which 'trireme sweep' takes";
+const MACHINE: &str = "a machine, which goes with --on, of 'trireme run', 'compare', 'sweep' and 'advise'";
+
+#[test]
+fn a_file_of_another_kind_is_told_what_takes_it() {
+    let folder = fresh_folder("kinds");
+    let axis = "workload = 'ycsb'\n[base]\nprotocol = 'silo'\n[axes]\nworkers = [1, 2]\n";
+    let shop = "[tables.goods]\nrows = 10\ncolumns = ['stock']\n[transactions.look]\nweight = 1\n\
+                draw = [{ name = 'one', row_of = 'goods' }]\nsteps = [{ read = 'goods', key = 'one' }]\n";
+    let machine = include_str!("../../../machines/westmere-ep-2x6.toml");
+    let of_a_machine = axis.replace("'ycsb'", "'box.toml'");
+    let texts = [("axis", axis), ("shop", shop), ("box", machine), ("of-a-machine", &of_a_machine)];
+    for (name, text) in texts {
+        fs::write(folder.join(format!("{name}.toml")), text).expect("a file");
+    }
+    let before = files(&folder);
+    for (line, file, kind) in KINDS {
+        let ran = run(&folder, &line.split(' ').collect::<Vec<_>>());
+        let said = ran.err.trim_end();
+        assert_eq!(
+            (ran.code, ran.out.as_str(), said.lines().count()),
+            (Some(2), "", 1),
+            "trireme {line}\n{said}"
+        );
+        assert!(said.contains(file) && said.ends_with(&format!("; it is {kind}")), "trireme {line}\n{said}");
+        assert_eq!(files(&folder), before, "trireme {line} left something behind");
+    }
+    // Which are right where they are wanted.
+    let right = run(&folder, &["sweep", "axis.toml", "--dry-run", "--on", "box.toml"]);
+    assert_eq!(right.code, Some(0), "{}", right.err);
+}
+
 #[test]
 fn bad_input_is_one_clear_line() {
     let folder = fresh_folder("errors");

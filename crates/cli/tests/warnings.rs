@@ -46,6 +46,61 @@ fn a_run_says_which_options_decide_nothing() {
     assert!(IDLE.iter().all(|idle| warnings.contains(idle)), "{warnings:?}");
 }
 
+/// Where the system gives no counters of its processor's, and on simulated machines, where there are none.
+#[test]
+fn counters_that_nobody_gives_are_told_in_words() {
+    const HERE: &str = "hardware";
+    let folder = fresh_folder("no-counters");
+    let json = |file: &str| -> Value {
+        let kept = fs::read_to_string(folder.join(file)).expect("a file");
+        serde_json::from_str(&kept).expect("JSON")
+    };
+    let warning = |told: &str| -> Option<String> {
+        let begins = "warning: --counters on makes no difference to shared-everything silo: ";
+        told.lines().find_map(|line| line.strip_prefix(begins)).map(str::to_owned)
+    };
+    let run_on = |machine: &str, counters: &str| {
+        let out = format!("{machine}-{counters}");
+        let duration = if machine == HERE { "60ms" } else { "100us" };
+        let line = format!(
+            "run ycsb --protocol silo --records 2000 --workers 2 --warmup 50us --duration {duration} --repeat 2 --on {machine} --counters {counters} --out {out}"
+        );
+        let ran = run(&folder, &words(&line));
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        (ran.out, json(&format!("{out}/summary.json")), format!("{out}/report.html"))
+    };
+    let (told, summary, report) = run_on(HERE, "on");
+    let environment = json("hardware-on/environment.json");
+    let availability = environment["hardware_counters"].as_str().expect("words");
+    match availability.strip_prefix("not given: ") {
+        None => {
+            assert_eq!((availability, warning(&told)), ("given", None));
+            assert!(summary["instructions_per_txn"].as_f64().is_some_and(|number| number > 100.0));
+            assert!(told.contains("  instructions/txn "), "{told}");
+        }
+        Some(why) => {
+            assert_eq!(warning(&told).as_deref(), Some(why), "{told}");
+            assert!(summary["instructions_per_txn"].is_null());
+            assert!(summary["warnings"].to_string().contains(why), "{summary}");
+            let page = fs::read_to_string(folder.join(report)).expect("a report");
+            assert!(
+                page.contains(" makes no difference to shared-everything silo: ")
+                    && page.contains(availability)
+            );
+            // Who did not ask for them by name need not be told every time.
+            let (told, summary, _) = run_on(HERE, "auto");
+            assert_eq!((warning(&told), &summary["counters"]), (None, &"auto".into()));
+        }
+    }
+    let (told, summary, _) = run_on("westmere-ep-2x6", "on");
+    let why = warning(&told).expect("a warning");
+    assert!(why.starts_with("a simulated machine runs no instructions"), "{why}");
+    assert!(summary["instructions_per_txn"].is_null() && summary["page_faults_per_txn"].is_null());
+    let refused = run_short(&folder, &words("run ycsb --protocol silo --counters some"));
+    assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""));
+    assert!(refused.err.starts_with("error: --counters some: allowed: auto, on, off"), "{}", refused.err);
+}
+
 /// Many systems have few samples in so short a time; delegation has partitions, and so a use for how many are touched.
 #[test]
 fn a_comparison_tells_equal_warnings_once() {

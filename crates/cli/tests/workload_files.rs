@@ -198,9 +198,9 @@ fn files_of_other_kinds_are_told_so() {
         assert_eq!(ran.err.lines().count(), 1, "{line}: {}", ran.err);
     };
     told("run e.toml --protocol silo", "e.toml: line 2: unknown field `axes`");
-    told("run e.toml --protocol silo", "it is an experiment, which 'trireme sweep' measures");
+    told("run e.toml --protocol silo", "it is an experiment, which 'trireme sweep' takes");
     told("compare m.toml", "it is a machine, which goes with --on");
-    told("sweep bank.toml", "it is a workload, which 'trireme run' and 'compare' measure");
+    told("sweep bank.toml", "it is a workload, which 'trireme run', 'compare', 'advise' and 'check' take");
     told("run none.toml --protocol silo", "none.toml: no such file or directory\n");
     told("run described --protocol silo", "--file '': allowed: the path of a workload's file");
     told("run bank.toml --file e.toml", "--file is given twice; allowed: once");

@@ -176,6 +176,10 @@ impl Engine for Together {
         ThisEngine::arrange(selection, workers, options)
     }
 
+    fn why_no_counters() -> Option<String> {
+        ThisEngine::why_no_counters()
+    }
+
     fn most_workers(architecture: ArchitectureName) -> usize {
         ThisEngine::most_workers(architecture)
     }

@@ -10,8 +10,8 @@ use crate::in_flight::InFlight;
 use crate::instances::{Instances, Site};
 use crate::measurement::Measurement;
 use crate::names::{
-    ArchitectureName, BindingName, CanaryName, ChannelName, LatchName, PairName, PartitionLatchName,
-    PrefetchName, ProtocolName, TimestampsName,
+    ArchitectureName, BindingName, CanaryName, ChannelName, CountersName, LatchName, PairName,
+    PartitionLatchName, PrefetchName, ProtocolName, TimestampsName,
 };
 use crate::open_loop::OpenLoop;
 use crate::table::{Key, PartitionId, TableDescription};
@@ -95,6 +95,11 @@ pub trait Engine {
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
         Self::run_checked(store, selection, clients, until, options)
+    }
+
+    /// Why no counters of a processor's are told of this engine's workers ([`EngineOptions::counters`]), in words; `None`: the system gives them to the threads of this process.
+    fn why_no_counters() -> Option<String> {
+        Some("this engine does not ask for them".to_owned())
     }
 
     /// What a quiet store holds: used to prove that aborts and deletes leave nothing behind.
@@ -415,6 +420,9 @@ pub struct EngineOptions {
     pub open_loop: Option<OpenLoop>,
     /// Count by slices, too ([`Series`](crate::Series)). Not by default: it takes a line or two for each transaction.
     pub series: bool,
+    /// Ask the processor's own counters of each worker, those that only serve among them, where the system gives any. Off by default: each is an open file, and four system calls of its worker, at
+    /// the ends of the interval.
+    pub counters: CountersName,
     /// One transaction in so many is timed class by class; 0 for none, 64 by default.
     pub sample_one_in: u32,
     /// Asymmetric delegation: workers that own partitions and host no transactions.
@@ -572,6 +580,7 @@ impl Default for EngineOptions {
             global_ids: false,
             open_loop: None,
             series: false,
+            counters: CountersName::Off,
             sample_one_in: 64,
             servers: 1,
             cc_threads: 1,

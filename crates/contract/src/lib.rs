@@ -51,10 +51,10 @@ pub use header::Header;
 pub use in_flight::InFlight;
 pub use instances::{Instances, Site};
 pub use measurement::{
-    Arrived, Effort, KindCounts, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare,
+    Arrived, Effort, Events, KindCounts, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare,
 };
 pub use names::{
-    ArchitectureName, ArrivalsName, BindingName, CanaryName, ChannelName, LatchName, PairName,
+    ArchitectureName, ArrivalsName, BindingName, CanaryName, ChannelName, CountersName, LatchName, PairName,
     PartitionLatchName, PrefetchName, ProtocolName, TimestampsName, UnknownName,
 };
 pub use open_loop::{OpenLoop, Series, Slice, SliceHistogram};

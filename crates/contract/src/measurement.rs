@@ -114,6 +114,34 @@ impl AddAssign for Sampled {
     }
 }
 
+/// What processors have counted of workers' threads in the interval, in user mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Events {
+    /// Threads of which it was told: all, or none if the system gives no such counter or nobody asked; fewer where the limit on open files was reached.
+    pub threads: u64,
+    /// Of all of them together.
+    pub events: u64,
+}
+
+impl Events {
+    /// Of one thread; nothing if it was not told.
+    pub fn of_thread(events: Option<u64>) -> Events {
+        Events { threads: u64::from(events.is_some()), events: events.unwrap_or(0) }
+    }
+
+    /// What so many threads have come to; `None` unless it was told of every one.
+    pub fn of_all(self, threads: u64) -> Option<u64> {
+        (threads > 0 && self.threads == threads).then_some(self.events)
+    }
+}
+
+impl AddAssign for Events {
+    fn add_assign(&mut self, other: Events) {
+        self.threads += other.threads;
+        self.events += other.events;
+    }
+}
+
 /// What is counted by worker and added up over all of them.
 macro_rules! counters {
     ($(#[$of:meta])* $type:ident: $($(#[$doc:meta])* $name:ident: $counter:ty,)+) => {
@@ -155,6 +183,18 @@ counters! {
     hot_locks: u64,
     /// For how long none of a worker's fibers could go on; a sample a worker, where that is counted (ORTHRUS).
     idle: Sampled,
+    /// Instructions of all workers, those that only serve among them, as far as that is asked for ([`EngineOptions::counters`](crate::EngineOptions::counters)); so are those below.
+    instructions: Events,
+    /// Cycles, those spent waiting in user mode among them.
+    cycles: Events,
+    /// Accesses that missed the last level of the caches.
+    cache_misses: Events,
+    /// Loads whose page was not in the first buffer of translations.
+    tlb_misses: Events,
+    /// Branches that were predicted wrongly.
+    branch_misses: Events,
+    /// Pages that the system had to give.
+    page_faults: Events,
 }
 
 impl Effort {
@@ -322,6 +362,11 @@ impl Measurement {
             (Some(sum), Some(other)) => sum.merge(&other),
             (sum, other) => *sum = sum.take().or(other),
         }
+    }
+
+    /// Workers, those that only serve among them.
+    pub fn threads(&self) -> usize {
+        self.commits_by_worker.len() + self.servers
     }
 
     /// The time of all workers that serve, in nanoseconds: of the servers if there are any, or else of all workers.

@@ -175,6 +175,14 @@ names! {
 }
 
 names! {
+    /// Whether a run asks its threads' processors what they count.
+    CountersName, "counters":
+    Auto = "auto", "where the system gives the processor's counters";
+    On = "on", "the same, with a warning where it gives none";
+    Off = "off", "of no thread";
+}
+
+names! {
     /// Whose cache lines are asked for before they are needed, which no system of the papers does.
     PrefetchName, "prefetch":
     Off = "off", "nobody's: a worker waits for each line that it has not";

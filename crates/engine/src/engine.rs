@@ -2,7 +2,7 @@
 
 use crate::deployment;
 use crate::durability::{self, Log};
-use crate::facade::{clock, memory};
+use crate::facade::{clock, counters, memory};
 use crate::matrix;
 use crate::message::channel::{Link, Part};
 use crate::recovery;
@@ -39,6 +39,10 @@ impl Engine for ThisEngine {
 
     fn most_workers(architecture: ArchitectureName) -> usize {
         matrix::most_workers(architecture)
+    }
+
+    fn why_no_counters() -> Option<String> {
+        counters::refusal().map(|refusal| refusal.to_string())
     }
 
     fn load<W: Workload>(

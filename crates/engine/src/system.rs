@@ -74,12 +74,12 @@ impl<C> Reports<C> {
     }
 
     /// Of workers that host transactions, and others that serve.
-    fn of_workers(workers: Vec<Result<Report<C>, Effort>>) -> Self {
+    fn of_workers(workers: Vec<Result<Report<C>, Box<Effort>>>) -> Self {
         let (mut hosts, mut servers) = (Vec::new(), Vec::new());
         for worker in workers {
             match worker {
                 Ok(report) => hosts.push(report),
-                Err(effort) => servers.push(effort),
+                Err(effort) => servers.push(*effort),
             }
         }
         Reports { hosts, servers, log_failure: None, lost: None }
@@ -256,7 +256,7 @@ where
         let worker = |number, seat, start| {
             let Some((client, allocations)) = seat else {
                 let server = architecture::Server::new(number, tables, &state);
-                return Err(session::serve(server, start, until));
+                return Err(Box::new(session::serve(server, start, until, options)));
             };
             let back_off = BackOff::new(options, number as u32);
             let architecture = architecture::Delegation::new(number, tables, &state, back_off);
@@ -332,7 +332,8 @@ where
         seats.extend(clients.into_iter().zip(caches.chunks_mut(slots / hosts)).map(Some));
         let worker = |number, seat, start| {
             let Some((client, caches)) = seat else {
-                return Err(session::serve(architecture::CcThread::new(number, &state), start, until));
+                let thread = architecture::CcThread::new(number, &state);
+                return Err(Box::new(session::serve(thread, start, until, options)));
             };
             let host = number - cc_threads;
             let mut outbox = ExecutionThread::outbox(&state, host);

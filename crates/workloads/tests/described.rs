@@ -212,7 +212,7 @@ fn what_is_wrong_is_said_with_its_place() {
             "goal: durability 'disk': allowed: none, buffered, group, sync",
         ),
         ("cores = 4", "it is a machine, which goes with --on"),
-        ("workload = 'micro'\n[axes]", "it is an experiment, which 'trireme sweep' measures"),
+        ("workload = 'micro'\n[axes]", "it is an experiment, which 'trireme sweep' takes"),
         (
             &BANK.replace("update = \"accounts\", key = \"to\"", "scan = \"accounts\", key = \"to\""),
             "line 11: set does not go with scan",

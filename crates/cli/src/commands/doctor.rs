@@ -158,6 +158,7 @@ fn advise(environment: &Environment, debug_build: bool) -> Vec<Advice> {
     ];
     all.extend(advise_on_memory(environment));
     all.extend(advise_on_clock(environment));
+    all.push(advise_on_counters(environment));
     if environment.hypervisor == Some(true) {
         all.push(
             judge(
@@ -211,6 +212,20 @@ fn advise_on_clock(environment: &Environment) -> impl Iterator<Item = Advice> {
         judge(invariant, found, "latencies are only roughly right")
     });
     [governor].into_iter().chain(turbo).chain(counter)
+}
+
+fn advise_on_counters(environment: &Environment) -> Advice {
+    match &environment.counters_refusal {
+        None => judge(true, "the processor's counters: given", ""),
+        Some(refusal) => {
+            let advice = format!(
+                "results have no instructions, cycles and misses by transaction; {}",
+                refusal.remedy()
+            );
+            // The figures are none the worse.
+            judge(false, format!("the processor's counters: not given, {refusal}"), &advice).harming(0)
+        }
+    }
 }
 
 /// Facts of which some rounds say something else than others.
@@ -362,6 +377,7 @@ fn text(environment: &Environment, findings: &Findings, advice: &[Advice]) -> St
 #[cfg(test)]
 mod tests {
     use super::*;
+    use machine::hardware::counters::Refusal;
     use machine::hardware::facts::LineRoundTrip;
 
     fn found(environment: &Environment, debug_build: bool) -> String {
@@ -379,8 +395,9 @@ mod tests {
         environment.turbo = Some(true);
         environment.tsc_invariant = Some(false);
         environment.hypervisor = Some(true);
+        environment.counters_refusal = Some(Refusal::Forbidden(Some(4)));
         let text = found(&environment, true);
-        assert_eq!(text.lines().count(), 8, "{text}");
+        assert_eq!(text.lines().count(), 9, "{text}");
         assert!(text.lines().all(|line| line.split(": ").last().is_some_and(|advice| advice.len() > 10)));
         environment.hardware_threads = 8;
         environment.memory_available_bytes = Some(64 << 30);
@@ -389,6 +406,7 @@ mod tests {
         environment.turbo = Some(false);
         environment.tsc_invariant = Some(true);
         environment.hypervisor = Some(false);
+        environment.counters_refusal = None;
         assert_eq!(found(&environment, false), "");
     }
 

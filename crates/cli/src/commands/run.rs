@@ -7,7 +7,7 @@ use crate::engines::{self, Job, Machine};
 use crate::load_advice::Watching;
 use crate::nodes::with_cluster;
 use crate::progress::Progress;
-use crate::{answer, export, interrupt, output, selection, surroundings};
+use crate::{answer, export, interrupt, narrow, output, selection, surroundings};
 use ::workloads::audit::Audited;
 use ::workloads::{AnyWorkload, WorkloadVisitor};
 use clap::{ArgMatches, Command};
@@ -64,7 +64,7 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     if matches.get_flag("json") {
         output::print_json(summary)?;
     } else {
-        output::print(&answer::of_run(summary, kept.is_ok().then_some(&folder)))?;
+        output::print(&answer::of_run(summary, kept.is_ok().then_some(&folder), narrow::columns()))?;
     }
     kept?;
     if turns.interrupted.is_some() {

@@ -30,6 +30,7 @@ pub(crate) mod interleaved;
 mod interval;
 pub(crate) mod lent;
 mod precedence;
+mod processor;
 mod reach;
 mod ring;
 mod schedule;

@@ -21,6 +21,7 @@
 
 use super::Run;
 use super::interval::{CoolDown, Interval};
+use super::processor::Processor;
 use super::ring::{Drawn, RING, Ring};
 use super::schedule::{Among, Schedule};
 use super::series::SliceCounts;
@@ -159,6 +160,7 @@ pub(crate) struct WorkerStatistics<'e, C: Client> {
     /// When transactions arrive, in an open loop.
     schedule: Option<Schedule>,
     slices: Option<SliceCounts>,
+    processor: Processor,
     /// When the last transaction ended, or the worker was ready for another.
     last: Ticks,
     /// Transactions that have begun and not ended, and had arrived in the interval.
@@ -200,6 +202,10 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
             Until::Interval { .. } => u64::MAX,
             Until::Transactions(number) => number,
         };
+        let mut processor = Processor::of_this_thread(options);
+        if Phase::first(until) == Phase::Counting {
+            processor.begin();
+        }
         WorkerStatistics {
             client,
             ring: Ring::new(in_flight),
@@ -209,6 +215,7 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
             phase: Phase::first(until),
             schedule: options.open_loop.map(|of| Schedule::new(of, among, start, options.seed)),
             slices: options.series.then(|| SliceCounts::new(interval, until)).flatten(),
+            processor,
             last: start,
             running: 0,
             cool_down,
@@ -488,9 +495,11 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
     fn turn(&mut self, now: Ticks) {
         if self.phase == Phase::WarmUp && now >= self.interval.from {
             self.phase = Phase::Counting;
+            self.processor.begin();
         }
         if self.phase == Phase::Counting && now >= self.interval.to {
             self.phase = Phase::CoolDown;
+            self.counts.effort.merge(&self.processor.end());
         }
     }
 
@@ -630,6 +639,9 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
     pub fn report(mut self) -> Report<C> {
         // Of a worker that failed, nobody will end what runs.
         self.all_have_ended();
+        if self.phase == Phase::Counting {
+            self.counts.effort.merge(&self.processor.end());
+        }
         let Interval { from, to, .. } = self.interval;
         let end = if to == Ticks(u64::MAX) { self.last } else { to };
         let mut counts = self.counts;

@@ -183,6 +183,10 @@ impl<E: InstanceEngine<Link: From<Socket>>> Engine for Nodes<E> {
         E::arrange(selection, workers, options)
     }
 
+    fn why_no_counters() -> Option<String> {
+        E::why_no_counters()
+    }
+
     fn most_workers(architecture: ArchitectureName) -> usize {
         E::most_workers(architecture)
     }

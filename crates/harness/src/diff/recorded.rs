@@ -9,8 +9,8 @@ use std::{fs, io};
 /// The column behind which a row's labels end.
 const REPETITION: &str = "repetition";
 
-/// Parameters that may differ: how often something was measured, and where it was written. `seed`: rows are then compared by themselves.
-const FREE: [&str; 4] = ["repeat", "seed", "out", "log"];
+/// Parameters that may differ: how often something was measured, what was counted beside it, and where it was written. `seed`: rows are then compared by themselves.
+const FREE: [&str; 5] = ["repeat", "seed", "counters", "out", "log"];
 
 /// What tells one machine from another, of `environment.json`. Not what changes from day to day.
 const MACHINE: [&str; 10] = [

@@ -12,7 +12,7 @@
 use super::{Folder, csv_field};
 use crate::failure::Failure;
 use crate::options::BadValue;
-use crate::summary::{Latency, Summary};
+use crate::summary::{CostDescription, Latency, Summary};
 use crate::text::numbers::{latency_if_any, percent, ratio, thousands};
 use contract::LatencyHistogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
@@ -56,8 +56,8 @@ fn of_latency(summary: &Summary, of: fn(&Latency) -> Value) -> Value {
     summary.latency_ns.as_ref().map_or(Value::Null, of)
 }
 
-/// The columns, each with what it holds: counts, transactions a second, parts of commits, nanoseconds.
-pub const COLUMNS: [Column; 24] = [
+/// The columns, each with what it holds: counts, transactions a second, parts of commits, nanoseconds, events by transaction; empty where nothing was told.
+pub const COLUMNS: [Column; 30] = [
     ("workload", |it| json!(it.workload)),
     ("machine", |it| json!(it.machine)),
     ("simulated", |it| json!(it.simulated)),
@@ -82,6 +82,12 @@ pub const COLUMNS: [Column; 24] = [
     ("max_ns", |it| of_latency(it, |of| json!(of.max))),
     ("checks_passed", |it| json!(it.checks.iter().all(|check| check.passed))),
     ("warnings", |it| json!(it.warnings.len())),
+    ("instructions_per_txn", |it| json!(it.costs.instructions_per_txn)),
+    ("cycles_per_txn", |it| json!(it.costs.cycles_per_txn)),
+    ("cache_misses_per_txn", |it| json!(it.costs.cache_misses_per_txn)),
+    ("tlb_misses_per_txn", |it| json!(it.costs.tlb_misses_per_txn)),
+    ("branch_misses_per_txn", |it| json!(it.costs.branch_misses_per_txn)),
+    ("page_faults_per_txn", |it| json!(it.costs.page_faults_per_txn)),
 ];
 
 /// The forms of a list of names.
@@ -134,10 +140,13 @@ fn markdown(rows: &[Exported<'_>]) -> String {
     let Some(first) = rows.first() else { return String::new() };
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let numbers = ["txn/s", "spread", "aborts/commit", "p50", "p99", "p99.9"];
-    let names = first.labels.iter().map(|(name, _)| (*name).to_owned());
-    let mut text = line(names.chain(numbers.map(str::to_owned)).collect());
-    let rules = first.labels.iter().map(|_| "---".to_owned());
-    text += &line(rules.chain(numbers.map(|_| "---:".to_owned())).collect());
+    let summaries: Vec<&Summary> = rows.iter().map(|row| row.summary).collect();
+    let counted = CostDescription::counted_by_processor(&summaries);
+    let numbers: Vec<&str> = numbers.into_iter().chain(counted.iter().map(|cost| cost.heading)).collect();
+    let names = first.labels.iter().map(|(name, _)| *name);
+    let mut text = line(names.chain(numbers.iter().copied()).map(str::to_owned).collect());
+    let rules = first.labels.iter().map(|_| "---");
+    text += &line(rules.chain(numbers.iter().map(|_| "---:")).map(str::to_owned).collect());
     for Exported { labels, summary, .. } in rows {
         let shown = |of: fn(&Latency) -> u64| latency_if_any(summary.latency_ns.as_ref().map(of));
         let cells = [
@@ -150,7 +159,8 @@ fn markdown(rows: &[Exported<'_>]) -> String {
         ];
         // A bar would end the cell.
         let labels = labels.iter().map(|(_, label)| label.replace('|', "\\|"));
-        text += &line(labels.chain(cells).collect());
+        let counted = counted.iter().map(|cost| cost.shown_of(summary));
+        text += &line(labels.chain(cells).chain(counted).collect());
     }
     text
 }
@@ -213,6 +223,22 @@ mod tests {
         let markdown = markdown(&rows);
         assert_eq!(markdown.lines().count(), 4);
         assert!(markdown.contains("| a,b\\|c | "), "{markdown}");
+    }
+
+    #[test]
+    fn what_processors_count_has_columns_where_it_is_told() {
+        let (mut summary, histogram) = (some_summary(), Measurement::empty_histogram());
+        assert!(!markdown(&exported(&summary, &histogram)).contains("/txn"));
+        assert_eq!(objects(&exported(&summary, &histogram))[0]["cycles_per_txn"], Value::Null);
+        summary.costs.instructions_per_txn = Some(12345.6);
+        let rows = exported(&summary, &histogram);
+        let markdown = markdown(&rows);
+        assert!(
+            markdown.contains("p99.9 | instructions/txn |") && markdown.contains(" | 12,346 |"),
+            "{markdown}"
+        );
+        assert_eq!(objects(&rows)[0]["instructions_per_txn"], json!(12345.6));
+        assert!(csv(&rows).lines().nth(1).is_some_and(|row| row.ends_with(",12345.6,,,,,")));
     }
 
     #[test]

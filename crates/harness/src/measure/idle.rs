@@ -8,7 +8,9 @@
 
 use crate::options::{Division, OPTIONS, OptionDescription, RunOptions};
 use crate::subject::Subject;
-use contract::{ArchitectureName, Durability, Engine, EngineOptions, PairName, PartitionLatchName};
+use contract::{
+    ArchitectureName, CountersName, Durability, Engine, EngineOptions, PairName, PartitionLatchName,
+};
 use workloads::ParameterDescription;
 
 /// A system over a workload, as it is told.
@@ -31,13 +33,15 @@ struct Told<'a> {
     instances: u32,
     /// Of ORTHRUS; `None` while nobody knows.
     cc_threads: Option<usize>,
+    /// Why no processor's counters are given, if none are.
+    why_no_counters: Option<String>,
 }
 
 /// Why an option decides nothing, if so.
-type Rule = fn(&Told<'_>) -> Option<&'static str>;
+type Rule = for<'t> fn(&'t Told<'_>) -> Option<&'t str>;
 
 /// Options that need others. What a system has no use for is not asked here.
-const RULES: [(&str, Rule); 12] = [
+const RULES: [(&str, Rule); 13] = [
     ("forwarding", |told| told.one_cc_thread("one concurrency-control thread has no next one")),
     ("locks-by-hash", |told| {
         told.one_cc_thread("one concurrency-control thread has all locks")
@@ -70,6 +74,10 @@ const RULES: [(&str, Rule); 12] = [
     ("loggers", |told| told.logs_nothing()),
     ("compress", |told| told.logs_nothing()),
     ("epochs-follow-disk", |told| told.logs_nothing()),
+    ("counters", |told| {
+        let is_asked = told.engine.counters == CountersName::On;
+        told.why_no_counters.as_deref().filter(|_| is_asked)
+    }),
 ];
 
 impl Told<'_> {
@@ -128,7 +136,14 @@ impl Point<'_> {
         let engine = &options.engine;
         let instances =
             E::arrange(self.pair, options.workers, engine).map_or(1, |arranged| arranged.layout.instances);
-        Told { architecture: self.pair.architecture, options, engine, instances, cc_threads }
+        Told {
+            architecture: self.pair.architecture,
+            options,
+            engine,
+            instances,
+            cc_threads,
+            why_no_counters: E::why_no_counters(),
+        }
     }
 
     fn choices(&self) -> Vec<Choice> {
@@ -279,6 +294,8 @@ mod tests {
             (SILO, ("loggers", "2"), log),
             (SILO, ("compress", "on"), log),
             (SILO, ("epochs-follow-disk", "on"), log),
+            // The mock counts nothing.
+            (SILO, ("counters", "on"), ("counters", "off")),
         ];
         assert!(RULES.iter().all(|(name, _)| cases.iter().any(|(_, (case, _), _)| case == name)));
         for (pair, chosen, other) in cases {

@@ -5,7 +5,7 @@ use crate::observer::{Event, Observer};
 use crate::options::{Logging, RunOptions};
 use crate::summary::{Check, Memory};
 use contract::{
-    Compilation, Engine, EngineOptions, Layout, LeakCheck, LogReport, Measurement, Recovered,
+    Compilation, CountersName, Engine, EngineOptions, Layout, LeakCheck, LogReport, Measurement, Recovered,
     RecoveryOptions, RunError, Selection, Until, Workload,
 };
 use std::fs;
@@ -161,7 +161,9 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
     pub fn audit(&mut self, selection: Selection, options: &RunOptions) -> Result<Vec<Check>, Failure> {
         let Some(audit) = self.workload.audit() else { return Ok(Vec::new()) };
         // Nobody waits for an audit's transactions to arrive.
-        let engine_options = EngineOptions { open_loop: None, series: false, ..options.engine_options(0) };
+        let counters = CountersName::Off;
+        let engine_options =
+            EngineOptions { open_loop: None, series: false, counters, ..options.engine_options(0) };
         let arrangement = E::arrange(selection, options.workers, &engine_options)?;
         let auditor = |client| audit.client(arrangement.seat(client, options.engine.seed));
         let mut auditors: Vec<_> = (0..arrangement.clients).map(auditor).collect();

@@ -269,6 +269,15 @@ pub static OPTIONS: &[OptionDescription] = &[
         get: |options| show_on_or_off(options.engine.series),
     },
     OptionDescription {
+        name: "counters",
+        value: "auto|on|off",
+        help: "Ask what each worker's processor counts, where the system gives that: instructions, cycles and misses by transaction; on: and warn where it does not",
+        used_by: UsedBy::All,
+        in_checks: false,
+        set: |options, value| assign(&mut options.engine.counters, named(value)),
+        get: |options| options.engine.counters.to_string(),
+    },
+    OptionDescription {
         name: "sample",
         value: "N",
         help: "Time one transaction in N class by class, and leave it out of the latencies; 0 times none",

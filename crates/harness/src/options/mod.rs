@@ -8,7 +8,7 @@ pub use descriptions::{OPTIONS, OptionDescription};
 pub use extras::{extras, extras_of_check, extras_of_points};
 pub use logging::{Logging, Nodes, Origin};
 
-use contract::{ArrivalsName, EngineOptions, OpenLoop};
+use contract::{ArrivalsName, CountersName, EngineOptions, OpenLoop};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::num::NonZeroU64;
@@ -86,7 +86,7 @@ impl RunOptions {
             division: Division::Told,
             percent_of_capacity: None,
             arrivals: ArrivalsName::Poisson,
-            engine: EngineOptions::default(),
+            engine: EngineOptions { counters: CountersName::Auto, ..EngineOptions::default() },
         }
     }
 

@@ -108,6 +108,12 @@ pub fn costs(summaries: &[&Summary]) -> Block {
         system.into_iter().chain(numbers).collect()
     };
     let head = COSTS.iter().filter(|cost| is_paid(cost)).map(|cost| Cell::number(cost.heading));
+    let counted = match CostDescription::counted_by_processor(summaries).is_empty() {
+        true => "",
+        false => {
+            " Instructions, cycles, misses and page faults are those of all workers, in user mode, waiting included."
+        }
+    };
     Block::Table {
         title: "What the architecture cost".to_owned(),
         note: "By transaction that ended; messages are requests and releases, without their answers. Serving others is \
@@ -116,7 +122,8 @@ pub fn costs(summaries: &[&Summary]) -> Block {
                migration from one worker to running on the next, a lock hold from an attempt's first lock to having \
                released all; these are means of samples. Versions by records: the most memory that previous versions of \
                records have taken, by that of the records."
-            .to_owned(),
+            .to_owned()
+            + counted,
         head: ["architecture", "protocol"].map(Cell::words).into_iter().chain(head).collect(),
         rows: summaries.iter().map(row).collect(),
     }

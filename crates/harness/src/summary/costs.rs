@@ -3,8 +3,9 @@
 //! Each cost is described once, in the list of [`Costs`]: its name in results, its heading in reports, its unit, and how it
 //! follows from what the workers counted ([`Effort`]), and from what the store took.
 
+use super::Summary;
 use crate::text::numbers::{latency, percent, ratio};
-use contract::{Effort, Measurement, TimeClass, TimeShare};
+use contract::{Effort, Events, Measurement, TimeClass, TimeShare};
 use serde::{Deserialize, Serialize};
 
 /// The classes of time in which a thread executes a transaction.
@@ -18,6 +19,8 @@ struct Total {
     effort: Effort,
     /// Transactions that ended.
     ended: u64,
+    /// Workers of each repetition.
+    threads: u64,
     /// The time of all workers that serve.
     serving_workers_ns: f64,
     /// The time of all workers that host transactions.
@@ -32,6 +35,11 @@ struct Total {
 impl Total {
     fn by_transaction(&self, count: u64) -> Option<f64> {
         (self.ended > 0).then(|| count as f64 / self.ended as f64)
+    }
+
+    /// Nothing where some threads' were not told: what the others counted would be too little.
+    fn events_by_transaction(&self, events: Events) -> Option<f64> {
+        self.by_transaction(events.of_all(self.threads)?)
     }
 
     fn serving_share(&self) -> Option<f64> {
@@ -98,6 +106,32 @@ pub struct CostDescription {
     pub unit: Unit,
 }
 
+/// The costs that processors count ([`contract::EngineOptions::counters`]), and not the engine.
+const BY_PROCESSOR: [&str; 6] = [
+    "instructions_per_txn",
+    "cycles_per_txn",
+    "cache_misses_per_txn",
+    "tlb_misses_per_txn",
+    "branch_misses_per_txn",
+    "page_faults_per_txn",
+];
+
+impl CostDescription {
+    /// What `summary` has of it, for people; a dash if it was not measured.
+    pub fn shown_of(&self, summary: &Summary) -> String {
+        summary.costs.get(self.name).map_or("–".to_owned(), |value| self.unit.show(value))
+    }
+
+    /// Those of [`COSTS`] that processors count, and that one of `summaries` has.
+    pub fn counted_by_processor(summaries: &[&Summary]) -> Vec<&'static CostDescription> {
+        let is_told = |cost: &&CostDescription| {
+            let has_it = |summary: &&Summary| summary.costs.get(cost.name).is_some();
+            BY_PROCESSOR.contains(&cost.name) && summaries.iter().any(has_it)
+        };
+        COSTS.iter().filter(is_told).collect()
+    }
+}
+
 macro_rules! costs {
     ($($(#[$doc:meta])* $name:ident, $heading:literal, $unit:ident: $of:expr;)+) => {
         /// Costs by transaction. `None` (in JSON `null`) where nothing was measured: a round trip where nothing was sent.
@@ -147,6 +181,18 @@ costs! {
     hot_locks_per_txn, "hot locks/txn", Times: |total| total.by_transaction(total.effort.hot_locks);
     /// The most memory that previous versions of records have taken, by that of the records (*silo* 5.6).
     version_space, "versions/records", Share: |total| total.version_space;
+    /// Instructions by transaction that ended, in user mode, of all workers, those that only serve among them; nothing where the system gives no such counter, as those below.
+    instructions_per_txn, "instructions/txn", Times: |total| total.events_by_transaction(total.effort.instructions);
+    /// Cycles, those spent waiting in user mode among them.
+    cycles_per_txn, "cycles/txn", Times: |total| total.events_by_transaction(total.effort.cycles);
+    /// Accesses that missed the last level of the caches.
+    cache_misses_per_txn, "cache misses/txn", Times: |total| total.events_by_transaction(total.effort.cache_misses);
+    /// Loads whose page was not in the first buffer of translations.
+    tlb_misses_per_txn, "TLB misses/txn", Times: |total| total.events_by_transaction(total.effort.tlb_misses);
+    /// Branches that were predicted wrongly.
+    branch_misses_per_txn, "branch misses/txn", Times: |total| total.events_by_transaction(total.effort.branch_misses);
+    /// Pages that the system had to give: what measures well has none.
+    page_faults_per_txn, "page faults/txn", Times: |total| total.events_by_transaction(total.effort.page_faults);
 }
 
 impl Costs {
@@ -156,6 +202,7 @@ impl Costs {
         for measurement in measurements {
             total.effort.merge(&measurement.effort);
             total.ended += measurement.commits + measurement.user_rollbacks;
+            total.threads += measurement.threads() as u64;
             total.serving_workers_ns += measurement.serving_workers_ns();
             total.hosts_ns += measurement.hosts_ns();
             total.interleaves |= measurement.slots > measurement.commits_by_worker.len();
@@ -182,7 +229,7 @@ impl Costs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::summary::tests::some_measurement;
+    use crate::summary::tests::{some_measurement, some_summary};
     use contract::Sampled;
 
     #[test]
@@ -208,6 +255,12 @@ mod tests {
             lock_hold_ns: None,
             hot_locks_per_txn: Some(0.0),
             version_space: None,
+            instructions_per_txn: None,
+            cycles_per_txn: None,
+            cache_misses_per_txn: None,
+            tlb_misses_per_txn: None,
+            branch_misses_per_txn: None,
+            page_faults_per_txn: None,
         };
         // 1,005 transactions ended in a second of two workers.
         assert_eq!(Costs::of([&measurement]), expected);
@@ -246,6 +299,41 @@ mod tests {
     }
 
     #[test]
+    fn what_processors_count_is_told_by_transaction_if_all_threads_were_counted() {
+        let all = Events { threads: 3, events: 2010 };
+        let effort = Effort {
+            instructions: all,
+            cycles: Events { events: 4020, ..all },
+            cache_misses: Events { threads: 2, events: 4020 },
+            page_faults: Events { events: 0, ..all },
+            ..Effort::default()
+        };
+        // Two workers that host transactions and one that serves; 1,005 transactions ended.
+        let measurement = Measurement { effort, servers: 1, ..some_measurement(1000.0) };
+        let of = |measurements: &[&Measurement]| {
+            let costs = Costs::of(measurements.iter().copied());
+            let Costs { instructions_per_txn, cycles_per_txn, .. } = costs;
+            let misses = [costs.cache_misses_per_txn, costs.tlb_misses_per_txn];
+            ([instructions_per_txn, cycles_per_txn, costs.page_faults_per_txn], misses)
+        };
+        let told = ([Some(2.0), Some(4.0), Some(0.0)], [None, None]);
+        assert_eq!(of(&[&measurement]), told);
+        assert_eq!(of(&[&measurement, &measurement]), told);
+        // A repetition of which nothing was told: there is no saying what all of them took.
+        let untold = Measurement { effort: Effort::default(), ..measurement.clone() };
+        assert_eq!(of(&[&measurement, &untold]), ([None; 3], [None; 2]));
+        let mut summary = some_summary();
+        assert!(CostDescription::counted_by_processor(&[&summary]).is_empty());
+        summary.costs = Costs::of([&measurement]);
+        let told = CostDescription::counted_by_processor(&[&some_summary(), &summary]);
+        let told: Vec<&str> = told.iter().map(|cost| cost.name).collect();
+        assert_eq!(told, ["instructions_per_txn", "cycles_per_txn", "page_faults_per_txn"]);
+        assert!(BY_PROCESSOR.iter().all(|name| COSTS.iter().any(|cost| cost.name == *name)));
+        let nothing = Measurement { commits: 0, user_rollbacks: 0, ..measurement };
+        assert_eq!(of(&[&nothing]), ([None; 3], [None; 2]), "no transaction ended");
+    }
+
+    #[test]
     fn what_was_not_measured_is_not_told() {
         let untimed = Effort { servings: 1, ..Effort::default() };
         let measurement = Measurement { effort: untimed, ..some_measurement(1.0) };
@@ -254,7 +342,7 @@ mod tests {
         let json = serde_json::to_value(Costs::default()).expect("JSON");
         assert!(
             COSTS.iter().all(|cost| json[cost.name].is_null())
-                && json.as_object().map(|o| o.len()) == Some(11)
+                && json.as_object().map(|o| o.len()) == Some(17)
         );
     }
 }

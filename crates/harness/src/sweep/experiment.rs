@@ -13,7 +13,7 @@ use std::fs;
 use std::path::Path;
 use toml::{Spanned, Value};
 use workloads::Described;
-use workloads::described::{FILE, is_file};
+use workloads::described::{FILE, FileKind, is_file};
 
 /// An experiment, as its file says it.
 #[derive(Clone, Debug)]
@@ -138,7 +138,7 @@ impl Experiment {
         let source = Source { path, text };
         let parsed: Text = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            source.failure(at, error.message().to_owned() + what_it_is(text))
+            source.failure(at, error.message().to_owned() + &FileKind::Experiment.but(text))
         })?;
         let name = Path::new(path).file_stem().map_or("sweep".into(), |stem| stem.to_string_lossy());
         let axes = source.axes(parsed.axes, cores)?;
@@ -265,16 +265,6 @@ fn file_of_workload(path: &str, workload: &mut Setting) -> Option<Setting> {
     let file = Setting { name: FILE.to_owned(), value: file.display().to_string(), ..workload.clone() };
     workload.value = Described::DESCRIPTION.name.to_owned();
     Some(file)
-}
-
-/// For whoever has taken a file of another kind for an experiment's.
-fn what_it_is(text: &str) -> &'static str {
-    let Ok(table) = text.parse::<toml::Table>() else { return "" };
-    if ["tables", "transactions"].iter().all(|name| table.contains_key(*name)) {
-        "; it is a workload, which 'trireme run' and 'compare' measure, and an experiment may name"
-    } else {
-        ""
-    }
 }
 
 /// The axes that can be named, for messages.

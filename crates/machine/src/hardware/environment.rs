@@ -1,8 +1,9 @@
 //! What a result must say of the machine that it comes from.
 
+use super::counters::{self, Refusal};
 use super::memory::{available_bytes_under, kib_field};
 use super::topology::{Cache, Topology};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::fs;
 use std::path::Path;
 
@@ -39,6 +40,9 @@ pub struct Environment {
     pub transparent_huge_pages: Option<String>,
     /// Whether the clock's counter ticks at one rate in all states: `constant_tsc` and `nonstop_tsc`.
     pub tsc_invariant: Option<bool>,
+    /// Why the system gives no counters of the processor's ([`super::counters`]); `None`: it gives them. Written in words.
+    #[serde(rename = "hardware_counters", serialize_with = "in_words")]
+    pub counters_refusal: Option<Refusal>,
     /// Whether the machine is a virtual one.
     pub hypervisor: Option<bool>,
 }
@@ -83,7 +87,15 @@ impl Environment {
                 .zip(flag("nonstop_tsc"))
                 .map(|(constant, nonstop)| constant && nonstop),
             hypervisor: flag("hypervisor"),
+            counters_refusal: counters::refusal(),
         }
+    }
+}
+
+fn in_words<S: Serializer>(refusal: &Option<Refusal>, serializer: S) -> Result<S::Ok, S::Error> {
+    match refusal {
+        None => serializer.serialize_str("given"),
+        Some(refusal) => serializer.collect_str(&format_args!("not given: {refusal}")),
     }
 }
 

@@ -5,6 +5,7 @@ pub mod atomic;
 pub mod bell;
 pub mod cell;
 pub mod clock;
+pub mod counters;
 pub mod cpu;
 pub mod disk;
 pub mod environment;

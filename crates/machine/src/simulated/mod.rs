@@ -32,6 +32,7 @@ pub mod bell;
 pub mod cell;
 pub mod clock;
 mod cores;
+pub mod counters;
 pub mod cpu;
 pub mod description;
 pub mod disk;

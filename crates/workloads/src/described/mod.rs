@@ -51,12 +51,14 @@ mod client;
 mod draws;
 mod examples;
 mod expression;
+mod kind;
 mod specification;
 mod transaction;
 
 pub use audit::{Audit, AuditTransaction, Auditor, Violation};
 pub use client::DescribedClient;
 pub use examples::EXAMPLES;
+pub use kind::FileKind;
 pub use specification::Goal;
 pub use transaction::DescribedTransaction;
 

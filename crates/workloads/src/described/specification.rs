@@ -1,6 +1,7 @@
 //! What a workload's file says, checked: tables, and transactions of draws and steps.
 
 use super::expression::{Condition, Expression, Name};
+use super::kind::FileKind;
 use crate::random::Chance;
 use crate::zipf::Zipf;
 use contract::{Durability, TableId};
@@ -256,7 +257,7 @@ impl Specification {
     pub fn parse(text: &str, adjusted: &Adjustments) -> Result<Specification, String> {
         let mut file: FileText = toml::from_str(text).map_err(|error| {
             let line = error.span().map_or(1, |span| line_of(text, span.start));
-            format!("line {line}: {}{}", error.message(), what_it_is(text))
+            format!("line {line}: {}{}", error.message(), FileKind::Workload.but(text))
         })?;
         adjusted.apply(&mut file);
         let tables =
@@ -324,19 +325,6 @@ fn set_where_more_than_0(file: &mut FileText, to: Option<f64>, of: fn(&mut DrawT
     let is_more = |value: &Option<f64>| value.is_some_and(|value| value > 0.0);
     let is_somewhere = draws.iter().any(|value| is_more(value));
     draws.iter_mut().filter(|value| !is_somewhere || is_more(value)).for_each(|value| **value = to);
-}
-
-/// For whoever has taken a file of another kind for a workload's.
-fn what_it_is(text: &str) -> &'static str {
-    let Ok(table) = text.parse::<toml::Table>() else { return "" };
-    let has = |name: &str| table.contains_key(name);
-    if has("workload") && (has("axes") || has("base")) {
-        "; it is an experiment, which 'trireme sweep' measures"
-    } else if has("cores") {
-        "; it is a machine, which goes with --on"
-    } else {
-        ""
-    }
 }
 
 impl GoalText {
