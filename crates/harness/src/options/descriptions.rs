@@ -504,7 +504,7 @@ pub static OPTIONS: &[OptionDescription] = &[
     OptionDescription {
         name: "in-flight",
         value: "N|auto|default",
-        help: "Transactions in flight per worker; under shared-everything one by default, and with auto as many as bring most",
+        help: "Transactions in flight per worker; under shared-everything one by default, and with auto as many as bring most, which each worker finds out in its first ten thousand or so; until then mostly one",
         used_by: UsedBy::Architectures(&[
             ArchitectureName::SharedEverything,
             ArchitectureName::Dora,

@@ -44,7 +44,9 @@ const EXTRAS: [(&str, Said); 23] = [
     }),
     ("in-flight", |engine, pairs| match engine.in_flight {
         InFlight::Default if !pairs.iter().any(|pair| has_fibers(pair.architecture)) => String::new(),
-        InFlight::Auto => "as many in flight per worker as bring most".to_owned(),
+        InFlight::Auto => {
+            "as many in flight per worker as bring most, from its first ten thousand or so on".to_owned()
+        }
         told => format!("{} in flight per worker", told.in_fibers()),
     }),
     ("servers", |engine, _| {
@@ -156,7 +158,9 @@ mod tests {
         let told = EngineOptions { in_flight: 8.into(), ..EngineOptions::default() };
         assert!(extras(&told, &[NO_WAIT]).ends_with("by class, 8 in flight per worker"));
         let auto = EngineOptions { in_flight: InFlight::Auto, ..EngineOptions::default() };
-        assert!(extras(&auto, &[NO_WAIT]).ends_with("by class, as many in flight per worker as bring most"));
+        assert!(extras(&auto, &[NO_WAIT]).ends_with(
+            "by class, as many in flight per worker as bring most, from its first ten thousand or so on"
+        ));
         for protocol in [ProtocolName::DlDetect, ProtocolName::Dreadlocks, ProtocolName::WaitDie] {
             let words = extras(&ours, &[PairName { protocol, ..NO_WAIT }]);
             assert!(words.contains("latch of lock lists") && words.contains("no timeout, "), "{words}");
