@@ -280,7 +280,7 @@ impl Job for Advise<'_> {
     }
 }
 
-/// What is odd: about the build, the model's error, and disks that are not there.
+/// What is odd: about the build, the model's error, the finals, and disks that are not there.
 fn warnings(advice: &Advice, surroundings: &Surroundings) -> Vec<String> {
     let mut warnings = Vec::new();
     if cfg!(debug_assertions) && advice.machines.iter().any(|machine| !machine.simulated) {
@@ -296,6 +296,9 @@ fn warnings(advice: &Advice, surroundings: &Surroundings) -> Vec<String> {
             }
             Err(why) => format!("simulated machines: how far the model is off is not known: {why}"),
         });
+    }
+    for machine in &advice.machines {
+        warnings.extend(machine.warnings.iter().map(|odd| format!("{}: {odd}", machine.machine)));
     }
     for machine in advice.machines.iter().filter(|machine| machine.durability != advice.durability) {
         warnings.push(format!(
@@ -334,7 +337,7 @@ mod tests {
             duration: Duration::from_micros(duration_us),
             repeat,
         };
-        Pace { first: of(30, 50, 1), longest: of(50, 100, 2), point: of(50, 100, 1), margin: 1.1 }
+        Pace { first: of(30, 50, 1), longest: of(50, 100, 2), point: of(50, 100, 2), before_axes: None }
     }
 
     fn advised(
