@@ -444,9 +444,6 @@ pub fn of_advice(advice: &Advice, warnings: &[String], folder: Option<&Folder>) 
         for row in machine.ranking.iter().filter(|row| !row.failed_checks.is_empty()) {
             let _ = writeln!(text, "FAILED: {} under {}", row.failed_checks.join(", "), row.system);
         }
-        for line in in_lines(&machine.left_out) {
-            let _ = writeln!(text, "not measured: {line}");
-        }
         let _ = writeln!(text, "again: {}", machine.ranking[0].command);
     }
     finish(text, warnings, folder)

@@ -197,12 +197,9 @@ fn found<E: Engine>(
         trials.announce(&name, candidates.len(), pace.heat(heat));
         run(0, candidates, pace.heat(heat), After::Nothing)
     })?;
-    if !trials.is_interrupted() {
-        let first = heats.first().map_or(&[][..], Vec::as_slice);
-        let is_known = |pair: &PairName| first.iter().any(|system| candidate(system).pair == *pair);
-        let silent = pairs.iter().filter(|pair| !is_known(pair));
-        left_out.extend(silent.map(|&pair| Unmeasured::new(pair, Trials::<E>::why_silent(pace.heat(0)))));
-    }
+    let silent = silent_in(&heats, &pairs, trials.is_interrupted());
+    let why_silent = Trials::<E>::why_silent(pace.heat(0));
+    left_out.extend(silent.iter().map(|&pair| Unmeasured::new(pair, &*why_silent)));
     let finalists = systems_of(heats.last().map_or(&[][..], Vec::as_slice), FINALISTS);
     let others = best_of_other_architectures(&heats, &finalists);
     let finalists: Vec<PairName> = finalists.into_iter().chain(others.iter().copied()).collect();
@@ -226,6 +223,10 @@ fn found<E: Engine>(
     let at_each_number = flips::by_workers(&sound, trials.goal, trials.model_factor());
     let mut decided = verdict::of(trials, raced)?;
     decided.look_back_at(&heats);
+    if !silent.is_empty() {
+        let names: Vec<String> = silent.iter().map(|pair| pair.shown()).collect();
+        decided.warnings.push(format!("left out: {}: {why_silent}", names.join(", ")));
+    }
     let recommended = decided.verdict.system.clone();
     let cores = AxisTold::of(AxisKind::Cores, ("cores (workers)", ""), at_each_number, &recommended);
     let is_other = |one: &Candidate| others.contains(&one.pair);
@@ -263,6 +264,16 @@ impl HeatTold {
     fn of(heat: &[System], goal: Goal) -> HeatTold {
         let duration_s = heat.first().map_or(0.0, |system| system.summary.duration_s);
         HeatTold { duration_s, order: heat.iter().map(|system| Standing::of(system, goal)).collect() }
+    }
+}
+
+/// Systems that have committed nothing in the first heat, with whatever number of workers; of an interrupted one nobody knows.
+fn silent_in(heats: &[Vec<System>], pairs: &[PairName], is_interrupted: bool) -> Vec<PairName> {
+    let first = heats.first().map_or(&[][..], Vec::as_slice);
+    let is_known = |pair: &&PairName| first.iter().any(|system| candidate(system).pair == **pair);
+    match is_interrupted {
+        true => Vec::new(),
+        false => pairs.iter().filter(|pair| !is_known(pair)).copied().collect(),
     }
 }
 

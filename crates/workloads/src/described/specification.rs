@@ -499,6 +499,13 @@ fn is_name(name: &str) -> bool {
     first && letters.all(|c| c.is_ascii_alphanumeric() || c == '_') && name != "and"
 }
 
+/// The beginning of a text that is too long for a line.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 80;
+    let shown: String = text.chars().take(MOST).collect();
+    if shown.len() < text.len() { format!("{shown}...") } else { shown }
+}
+
 fn first_of_two(names: &[String]) -> Option<&String> {
     names.iter().enumerate().find(|(number, name)| names[..*number].contains(name)).map(|(_, name)| name)
 }
@@ -664,8 +671,9 @@ impl StepText {
             let columns = of.columns.iter().filter(|_| sees_row).map(String::as_str);
             allowed(columns.chain(variables.iter().map(String::as_str)))
         };
-        let explained =
-            |what: &str, text: &str, why: String| format!("{what} '{text}': {why}; names here: {}", names());
+        let explained = |what: &str, text: &str, why: String| {
+            format!("{what} '{}': {why}; names here: {}", shortened(text), names())
+        };
         let key = &self.key.0;
         let key = Expression::parse(key, &variable).map_err(|why| explained("key", key, why))?;
         let require = self
