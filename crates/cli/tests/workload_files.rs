@@ -133,8 +133,8 @@ fn a_partition_of_one_row_draws_the_other_row_elsewhere() {
         .replace("rows = 8", "rows = 2")
         .replace("row_of = \"accounts\"", "row_of = \"accounts\", remote = 0");
     written(&folder, "bank.toml", &text);
-    for architecture in ["partitioned-serial", "delegation"] {
-        let line = ["run", "bank.toml", "--architecture", architecture];
+    for (architecture, protocol) in [("partitioned-serial", "none"), ("delegation", "no-wait")] {
+        let line = ["run", "bank.toml", "--architecture", architecture, "--protocol", protocol];
         let ran = run(&folder, &[&line[..], SHORT].concat());
         assert_eq!(ran.code, Some(0), "{architecture}: {}", ran.err);
         assert!(failed(&ran.json()).is_empty(), "{architecture}: {}", ran.out);
