@@ -67,7 +67,7 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let surroundings = validated::beside(surroundings, machines.iter().map(|(machine, _)| *machine));
     interrupt::heed();
 
-    let mut told = Vec::new();
+    let (mut told, mut unmeasured) = (Vec::new(), Vec::new());
     for (machine, on) in &machines {
         let progress = Progress::on(*machine, matches);
         let options = asked.options(*machine, Some(&folder));
@@ -88,11 +88,16 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         match machine.run(job) {
             Ok(on_machine) => told.push(on_machine),
             Err(Failure::Interrupted) if !told.is_empty() => break,
+            // What other machines have told is not lost.
+            Err(failure @ Failure::Usage(_)) if machines.len() > 1 => unmeasured.push(failure.to_string()),
             Err(failure) => return Err(failure),
         }
         if interrupt::is_asked_for() {
             break;
         }
+    }
+    if told.is_empty() {
+        return Err(Failure::Usage(unmeasured.join("; ")));
     }
     let advice = Advice {
         schema: SCHEMA,
@@ -105,6 +110,7 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         machines: told,
     };
     let mut warnings = warnings(&advice, &surroundings);
+    warnings.extend(unmeasured);
     if is_cut {
         warnings.push(format!(
             "tables of more than {MOST_ROWS} rows were measured with so many, for they are loaded many times: --most-rows N measures others"

@@ -36,7 +36,7 @@ use crate::failure::Failure;
 use crate::measure::{After, Stores, supported};
 use crate::results::System;
 use crate::summary::Unmeasured;
-use contract::{ArchitectureName, Engine, PairName};
+use contract::{ArchitectureName, Durability, Engine, PairName};
 use halving::{candidate, halve};
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -213,7 +213,12 @@ fn found<E: Engine>(
             None if trials.is_interrupted() => return Err(Failure::Interrupted),
             None => {
                 let place = &trials.place.machine;
-                let what = "no system has committed anything; allowed: a larger --effort, or a workload whose transactions commit";
+                let what = match options.logging.level {
+                    Durability::None => "no system has committed anything; allowed: a larger --effort, or a workload whose transactions commit".to_owned(),
+                    level => format!(
+                        "no system has committed anything: by durability {level} a commit waits for its epoch, longer than these runs; allowed: --durability none, or a larger --effort"
+                    ),
+                };
                 return Err(Failure::Usage(format!("{place}: {what}")));
             }
         };
