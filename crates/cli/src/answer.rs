@@ -443,7 +443,8 @@ pub fn of_advice(advice: &Advice, warnings: &[String], folder: Option<&Folder>) 
     if let Some(us) = advice.latency_goal_us {
         let _ = write!(text, ", 99 of 100 transactions within {}", latency((us * 1e3) as u64));
     }
-    text += ".\n";
+    let interrupted = if advice.interrupted { "; interrupted: some of it is missing" } else { "" };
+    let _ = writeln!(text, ". Told in {:.0} s{interrupted}.", advice.took_s);
     let head = ["", "system", "workers", "partitions", "txn/s", "vs best", "p99", "aborts/commit", "waiting"];
     for machine in &advice.machines {
         let mut table = ruled(&head, &[0, 2, 3, 4, 5, 6, 7, 8]);

@@ -54,6 +54,12 @@ fn an_advice_is_answered_laid_down_and_measured_again() {
         let axes = on["axes"].as_array().expect("axes").iter();
         let axis = axes.clone().find(|axis| axis["kind"] == kind).unwrap_or_else(|| panic!("no {kind}"));
         assert!(axis["points"].as_array().is_some_and(|points| points.len() > 1), "{axis}");
+        let own = match kind {
+            "skew" => "0.6",
+            "crossing" => "10 % and 50 %",
+            _ => "",
+        };
+        assert_eq!(axis["own"], own, "where the file itself lies");
     }
     let finding = on["finding"].as_array().expect("sentences");
     assert!(finding[0].as_str().is_some_and(|first| first.starts_with("Take ")), "{finding:?}");
@@ -81,20 +87,20 @@ fn goals_are_the_files_or_the_lines() {
                 steps = [{ update = 'rows', key = 'row', set = { value = 'value + 1' } }]\n\
                 [goal]\nlatency_p99_us = 0.01\ndurability = 'group'\n";
     fs::write(folder.join("rows.toml"), text).expect("written");
+    // It has a disk, and epochs are longer than its runs: nothing is told from nothing.
     let ran = small(&folder, "rows.toml", &["--json"]);
+    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
+    assert!(ran.err.contains("by durability group a commit waits for its epoch"), "{}", ran.err);
+    let ran = small(&folder, "rows.toml", &["--durability", "none", "--json"]);
     let told = ran.json();
     assert_eq!(
         (&told["latency_goal_us"], &told["durability"]),
-        (&0.01.into(), &"group".into()),
+        (&0.01.into(), &"none".into()),
         "{}",
         ran.err
     );
     let on = &told["machines"][0];
-    assert_eq!(
-        (&on["durability"], &on["verdict"]["meets_goal"]),
-        (&"group".into(), &false.into()),
-        "it has a disk"
-    );
+    assert_eq!(on["verdict"]["meets_goal"], false);
     assert!(
         on["finding"][1]
             .as_str()
@@ -140,6 +146,35 @@ fn the_machine_at_hand_is_measured_and_logged() {
     assert!(!folder.join("here/log").exists(), "logs of an advice go with it");
 }
 
+/// A file that breaks its own sum, at a path that a shell would split.
+#[test]
+fn who_fails_an_audit_is_not_recommended() {
+    let folder = fresh_folder("advised-failed");
+    let text = "[tables.rows]\nrows = 500\ncolumns = ['value']\n[transactions.add]\nweight = 1\n\
+                draw = [{ name = 'row', row_of = 'rows', theta = 0.5 }]\n\
+                steps = [{ update = 'rows', key = 'row', set = { value = 'value + 1' } }]\n\
+                [[invariants]]\nsum_of = 'rows.value'\n";
+    fs::write(folder.join("two words.toml"), text).expect("written");
+    let ran = small(&folder, "two words.toml", &["--json"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    let told = ran.json();
+    let on = &told["machines"][0];
+    assert_eq!(on["verdict"]["is_sound"], false);
+    let finding = on["finding"].as_array().expect("sentences");
+    assert_eq!(finding.len(), 1, "{finding:?}");
+    assert!(finding[0].as_str().is_some_and(|text| text.starts_with("Take none of them: ")), "{finding:?}");
+    for row in on["ranking"].as_array().expect("rows") {
+        assert_eq!(row["failed_checks"], serde_json::json!(["audit"]), "{row}");
+        assert!(
+            row["command"].as_str().is_some_and(|line| line.starts_with("trireme run 'two words.toml' ")),
+            "{row}"
+        );
+    }
+    assert_eq!(on["axes"], serde_json::json!([]));
+    let ran = small(&folder, "two words.toml", &[]);
+    assert!(ran.out.contains("FAILED: audit under "), "{}", ran.out);
+}
+
 #[test]
 fn an_interrupt_ends_it_with_what_there_is() {
     let folder = fresh_folder("advised-interrupted");
@@ -160,6 +195,8 @@ fn an_interrupt_ends_it_with_what_there_is() {
     assert_eq!(child.wait().expect("it ends").code(), Some(130), "{err}");
     let told: Value = serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}\n{err}"));
     assert_eq!(told["interrupted"], true);
+    let first = told["machines"][0]["finding"][0].as_str().expect("a sentence");
+    assert!(first.starts_with("Interrupted: "), "{first}");
     assert!(!told["machines"][0]["ranking"].as_array().expect("rows").is_empty());
     assert!(folder.join("kept/report.html").exists());
 }

@@ -117,6 +117,69 @@ fn an_invariant_that_a_file_breaks_itself_is_found() {
 }
 
 #[test]
+fn a_check_says_that_it_adds_up_no_sums() {
+    let folder = fresh_folder("files-not-audited");
+    written(&folder, "bank.toml", &bank("2"));
+    let line = "check bank.toml --protocol silo --workers 2 --transactions 1000";
+    let ran = run(&folder, &line.split(' ').collect::<Vec<_>>());
+    assert!(ran.out.contains("warning: a check judges reads and writes, and adds up no sums"), "{}", ran.out);
+    assert!(ran.out.contains("audited by 'trireme run bank.toml"), "{}", ran.out);
+}
+
+#[test]
+fn a_partition_of_one_row_draws_the_other_row_elsewhere() {
+    let folder = fresh_folder("files-one-row");
+    let text = bank("1")
+        .replace("rows = 8", "rows = 2")
+        .replace("row_of = \"accounts\"", "row_of = \"accounts\", remote = 0");
+    written(&folder, "bank.toml", &text);
+    for (architecture, protocol) in [("partitioned-serial", "none"), ("delegation", "no-wait")] {
+        let line = ["run", "bank.toml", "--architecture", architecture, "--protocol", protocol];
+        let ran = run(&folder, &[&line[..], SHORT].concat());
+        assert_eq!(ran.code, Some(0), "{architecture}: {}", ran.err);
+        assert!(failed(&ran.json()).is_empty(), "{architecture}: {}", ran.out);
+    }
+}
+
+/// A row that the transaction itself has updated or inserted says which one is next.
+#[test]
+fn plans_know_what_a_transaction_writes_itself() {
+    let folder = fresh_folder("files-own-writes");
+    let text = r#"
+[tables.counter]
+rows = 1
+columns = ["n"]
+[tables.log]
+rows = 0
+capacity = 100_000
+columns = ["prev"]
+[tables.items]
+rows = 1000
+columns = ["v"]
+[transactions.count]
+weight = 1
+draw = [{ name = "entry", new_key_of = "log" }]
+steps = [
+    { update = "counter", key = 0, set = { n = "1 - n" } },
+    { read = "counter", key = 0, as = "c" },
+    { update = "items", key = "c.n", set = { v = "v + 1" } },
+    { insert = "log", key = "entry", set = { prev = 7 } },
+    { read = "log", key = "entry", as = "l" },
+    { update = "items", key = "l.prev", set = { v = "v + 1" } },
+]
+"#;
+    written(&folder, "own.toml", text);
+    let ran = run(&folder, &[&["compare", "own.toml"], SHORT].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    for system in ["partitioned-serial none", "dora no-wait", "delegation no-wait"] {
+        let (architecture, protocol) = system.split_once(' ').expect("two names");
+        let line = ["check", "own.toml", "--architecture", architecture, "--protocol", protocol];
+        let ran = run(&folder, &[&line[..], &["--transactions", "1000"]].concat());
+        assert_nothing_wrong(&ran, system);
+    }
+}
+
+#[test]
 fn simulated_machines_run_files_too() {
     let folder = fresh_folder("files-simulated");
     for name in EXAMPLES {

@@ -120,6 +120,102 @@ fn sums_are_audited() {
     }
 }
 
+/// A transaction whose later keys follow from what it has written itself.
+const OWN: &str = r#"
+[tables.counter]
+rows = 2
+columns = ["n", "unused"]
+[tables.log]
+rows = 0
+capacity = 100
+columns = ["prev"]
+[tables.items]
+rows = 1000
+columns = ["v"]
+[transactions.x]
+weight = 1
+draw = [{ name = "entry", new_key_of = "log" }]
+steps = [
+    { update = "counter", key = 0, set = { n = "n + 1", unused = "n" } },
+    { read = "counter", key = 0, as = "c" },
+    { update = "items", key = "c.n", set = { v = "v + 1" } },
+    { insert = "log", key = "entry", set = { prev = "c.n + 100" } },
+    { read = "log", key = "entry", as = "l" },
+    { update = "items", key = "l.prev", set = { v = "v + 1" } },
+    { write = "log", key = "entry", set = { prev = "c.n + 200" } },
+    { read = "log", key = "entry", as = "m" },
+    { update = "items", key = "m.prev", set = { v = "v + 1" } },
+    { delete = "log", key = "entry" },
+    { read = "log", key = "entry", as = "gone" },
+    { update = "items", key = "gone.prev + c.unused + 500", set = { v = "v + 1" } },
+]
+"#;
+
+#[test]
+fn a_plan_knows_what_the_transaction_writes_itself() {
+    let workload = of_text(OWN).expect("a workload");
+    let mut store = Store::new(&workload);
+    let mut client = workload.client(Seat::new(0, 1, 1));
+    assert_eq!(store.run_declared(&mut client, 3), 0);
+    // Tables are in the order of their names.
+    for key in [1, 2, 3, 101, 102, 103, 201, 202, 203, 500, 501, 502] {
+        assert_eq!(value(&mut store, 1, key, 0), 1, "item {key}");
+    }
+}
+
+/// Sums over several columns, of which each changes.
+const RESERVED: &str = r#"
+[tables.buyers]
+rows = 100
+columns = ["credit", "reserved"]
+fill = { credit = 7 }
+[tables.bank]
+rows = 1
+columns = ["fees"]
+[transactions.reserve]
+weight = 1
+draw = [{ name = "buyer", row_of = "buyers" }]
+steps = [
+    { update = "buyers", key = "buyer", set = { credit = "credit - 3", reserved = "reserved + 2" } },
+    { update = "bank", key = 0, set = { fees = "fees + 1" } },
+]
+[[invariants]]
+sum_of = ["buyers.credit", "buyers.reserved", "bank.fees"]
+"#;
+
+#[test]
+fn a_sum_may_be_of_several_columns() {
+    for (fee, expected) in
+        [(1, None), (2, Some("the sum of buyers.credit + buyers.reserved + bank.fees is 705"))]
+    {
+        let text = RESERVED.replace("fees + 1", &format!("fees + {fee}"));
+        let workload = of_text(&text).expect("a workload");
+        let mut store = Store::whole(&workload);
+        let mut clients = vec![workload.client(Seat::new(0, 1, 1))];
+        for _ in 0..5 {
+            store.run(&mut clients[0]);
+        }
+        let audit = workload.audit().expect("there is an invariant");
+        let mut rows = Store::whole(&audit);
+        for (table, keys) in [(0, 1), (1, 100)] {
+            for key in (0..keys).map(Key) {
+                let row = store.row(TableId(table), key).expect("a row").to_vec();
+                rows.row(TableId(table), key).expect("a row").copy_from_slice(&row);
+            }
+        }
+        let mut auditors = [audit.client(Seat::new(0, 1, 1))];
+        let transactions = audit.assign(&mut auditors);
+        for _ in 0..transactions {
+            rows.run(&mut auditors[0]);
+        }
+        let found = audit.verdict(&clients, &auditors).err().map(|error| error.to_string());
+        match expected {
+            None => assert_eq!(found, None),
+            Some(words) => assert!(found.as_ref().is_some_and(|found| found.contains(words)), "{found:?}"),
+        }
+    }
+}
+
 const SKEWED: &str = r#"
 [tables.rows]
 rows = 1000
@@ -174,14 +270,54 @@ fn a_goal_is_told() {
     assert_eq!(of_text(BANK).expect("a workload").goal(), Goal::default());
 }
 
+fn many_tables() -> String {
+    let tables = (0..1001).map(|number| format!("[tables.t{number}]\nrows = 1\ncolumns = ['a']\n"));
+    tables.chain([BANK.replace("[tables.accounts]", "[tables.t]")]).skip(1).collect()
+}
+
+#[test]
+fn what_is_no_text_is_refused_with_its_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("it.toml");
+    fs::write(&file, b"# one\n# \xff\n").expect("written");
+    let error = described(&file).expect_err("no text").to_string();
+    assert!(error.contains("line 2: it is not UTF-8; allowed: text in UTF-8"), "{error}");
+}
+
+/// A draw whose name is a column's would be taken for the column.
+#[test]
+fn what_the_examples_draw_is_what_they_set() {
+    for (name, table, column) in [("telecom", "subscribers", "location"), ("queue", "jobs", "worker")] {
+        let workload = described(&example(name)).expect("a workload");
+        let number = workload.tables().iter().position(|described| described.name == table).expect("a table");
+        let column = fs::read_to_string(example(name))
+            .expect("text")
+            .lines()
+            .filter(|line| line.starts_with("columns"))
+            .find_map(|line| line.split('"').skip(1).step_by(2).position(|one| one == column))
+            .expect("a column");
+        let mut store = Store::new(&workload);
+        let mut client = workload.client(Seat::new(0, 1, 42));
+        for _ in 0..2000 {
+            store.run(&mut client);
+        }
+        let touched: Vec<Key> = store.keys(TableId(number as u16)).collect();
+        let changed = touched.iter().any(|key| value(&mut store, number as u16, key.0, column) != 0);
+        assert!(changed, "{name}: {column}");
+    }
+}
+
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
     for (text, why) in [
-        ("", "line 1: missing field `tables`"),
-        ("[tables]\n[transactions]", "it has no tables, or no transactions"),
+        ("", "it has 0 tables; allowed: 1 to 1000"),
+        (
+            "[tables.t]\nrows = 1\ncolumns = ['a']\n[transactions]",
+            "it has 0 kinds of transactions; allowed: 1 to 1000",
+        ),
         (
             &BANK.replace("rows = 2", "rows = 1"),
-            "transactions.move: draw to: table 'accounts' has 1 rows; allowed: 2 at least",
+            "transactions.move: line 8: draw to: table 'accounts' has 1 rows; allowed: 2 at least",
         ),
         (
             &BANK.replace("balance >= 4", "balanc >= 4"),
@@ -192,14 +328,63 @@ fn what_is_wrong_is_said_with_its_place() {
             "line 11: set.seen 'payee.balance': 'payee.balance' is not known here",
         ),
         (&BANK.replace("key = \"to\"", "key = \"two\""), "line 11: key 'two': 'two' is not known here"),
-        (&BANK.replace("weight = 1", "weight = 0"), "transactions.move: weight 0: allowed: more than 0"),
+        (&BANK.replace("weight = 1", "weight = 0"), "transactions.move: weight 0.0: allowed: more than 0"),
+        (
+            &BANK.replace("weight = 1", "weight = 1e308"),
+            "transactions.move: weight 1e308: allowed: more than 0",
+        ),
+        (&BANK.replace("weight = 1", "weight = 1e-320"), "allowed: more than 0"),
+        (
+            &BANK.replace("{ name = \"to\"", "{ name = \"balance\", from = 1, to = 2 }, { name = \"to\""),
+            "line 10: require 'balance >= 4': 'balance' is a column of accounts and what was drawn; allowed: another name",
+        ),
+        (
+            &BANK.replace("key = \"to\",", "key = \"to\", as = \"payer\","),
+            "line 11: as 'payer': a row that was read before has this name; allowed: another name",
+        ),
+        (&BANK.replace("as = \"payer\"", "as = \"a b\""), "line 10: as 'a b': allowed: names of letters"),
+        (
+            &BANK.replace("columns = [\"balance\", \"seen\"]", "columns = [\"balance\", \"balance\"]"),
+            "tables.accounts: columns: 'balance' is there twice; allowed: each once",
+        ),
+        (&BANK.replace("name = \"to\"", "name = \"from\""), "line 8: draw from: it is drawn twice"),
+        (&BANK.replace("name = \"to\"", "name = \"and\""), "line 8: draw and: allowed: names of letters"),
+        (
+            &BANK.replace(
+                "update = \"accounts\", key = \"to\"",
+                "insert = \"accounts\", key = \"to\", missing = \"roll-back\"",
+            ),
+            "line 11: missing does not go with insert",
+        ),
+        (
+            &BANK.replace("key = \"to\"", "key = 1.5"),
+            "line 11: invalid type: floating point `1.5`, expected a whole number or an expression in quotes",
+        ),
+        (
+            &BANK.replace("rows = 2", "rows = -10"),
+            "line 3: invalid value: integer `-10`, expected a whole number, 0 at least",
+        ),
+        (&BANK.replace("rows = 2", "rows = 2\nrows = 3"), "line 4: 'rows' is there twice"),
+        (
+            &BANK.replace("balance >= 4", &format!("{}1 > 0", "(".repeat(200_000))),
+            "more than 64 brackets and signs are open",
+        ),
+        (&many_tables(), "it has 1001 tables; allowed: 1 to 1000"),
+        (
+            &BANK.replace("sum_of = \"accounts.balance\"", "sum_of = 3"),
+            "expected 'TABLE.COLUMN', or several of them between brackets",
+        ),
+        (
+            &BANK.replace("sum_of = \"accounts.balance\"", "sum_of = ['accounts.seen', 'accounts.seen']"),
+            "invariants: sum_of 'accounts.seen' is there twice; allowed: each column once",
+        ),
         (
             &BANK.replace("sum_of = \"accounts.balance\"", "sum_of = \"accounts.money\""),
             "invariants: sum_of 'accounts.money': allowed: a column of accounts: balance, seen",
         ),
         (
             &BANK.replace("columns = [\"balance\", \"seen\"]", "columns = [\"a b\"]"),
-            "tables.accounts: columns: allowed: names of letters",
+            "tables.accounts: columns: 'a b': allowed: names of letters",
         ),
         (
             &BANK.replace("rows = 2\n", "rows = 2\nrow_bytes = 12\n"),

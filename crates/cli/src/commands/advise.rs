@@ -67,7 +67,7 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let surroundings = validated::beside(surroundings, machines.iter().map(|(machine, _)| *machine));
     interrupt::heed();
 
-    let mut told = Vec::new();
+    let (mut told, mut unmeasured) = (Vec::new(), Vec::new());
     for (machine, on) in &machines {
         let progress = Progress::on(*machine, matches);
         let options = asked.options(*machine, Some(&folder));
@@ -88,11 +88,16 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         match machine.run(job) {
             Ok(on_machine) => told.push(on_machine),
             Err(Failure::Interrupted) if !told.is_empty() => break,
+            // What other machines have told is not lost.
+            Err(failure @ Failure::Usage(_)) if machines.len() > 1 => unmeasured.push(failure.to_string()),
             Err(failure) => return Err(failure),
         }
         if interrupt::is_asked_for() {
             break;
         }
+    }
+    if told.is_empty() {
+        return Err(Failure::Usage(unmeasured.join("; ")));
     }
     let advice = Advice {
         schema: SCHEMA,
@@ -105,6 +110,7 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         machines: told,
     };
     let mut warnings = warnings(&advice, &surroundings);
+    warnings.extend(unmeasured);
     if is_cut {
         warnings.push(format!(
             "tables of more than {MOST_ROWS} rows were measured with so many, for they are loaded many times: --most-rows N measures others"
@@ -280,7 +286,7 @@ impl Job for Advise<'_> {
     }
 }
 
-/// What is odd: about the build, the model's error, and disks that are not there.
+/// What is odd: about the build, the model's error, the finals, and disks that are not there.
 fn warnings(advice: &Advice, surroundings: &Surroundings) -> Vec<String> {
     let mut warnings = Vec::new();
     if cfg!(debug_assertions) && advice.machines.iter().any(|machine| !machine.simulated) {
@@ -296,6 +302,9 @@ fn warnings(advice: &Advice, surroundings: &Surroundings) -> Vec<String> {
             }
             Err(why) => format!("simulated machines: how far the model is off is not known: {why}"),
         });
+    }
+    for machine in &advice.machines {
+        warnings.extend(machine.warnings.iter().map(|odd| format!("{}: {odd}", machine.machine)));
     }
     for machine in advice.machines.iter().filter(|machine| machine.durability != advice.durability) {
         warnings.push(format!(
@@ -334,7 +343,7 @@ mod tests {
             duration: Duration::from_micros(duration_us),
             repeat,
         };
-        Pace { first: of(30, 50, 1), longest: of(50, 100, 2), point: of(50, 100, 1), margin: 1.1 }
+        Pace { first: of(30, 50, 1), longest: of(50, 100, 2), point: of(50, 100, 2), before_axes: None }
     }
 
     fn advised(

@@ -3,6 +3,7 @@
 //! Each workload has parameters of its own for that. A file's are scaled: the skew and the distance of all draws that have any.
 
 use serde::Serialize;
+use std::collections::BTreeMap;
 use workloads::AnyWorkload;
 
 /// What an axis is about.
@@ -27,6 +28,8 @@ pub struct AxisOf {
     pub kind: AxisKind,
     /// Its name, for people.
     pub name: &'static str,
+    /// Where the workload itself lies, in words.
+    pub own: String,
     /// Its values in words, from the mildest on, with what to set.
     pub values: Vec<(String, Setting)>,
 }
@@ -37,11 +40,24 @@ const THETAS: [&str; 4] = ["0", "0.6", "0.9", "0.99"];
 /// The axes of `workload`.
 pub fn axes_of(workload: &AnyWorkload) -> Vec<AxisOf> {
     use AxisKind::{Crossing, Skew};
+    let resolved: BTreeMap<&str, String> = workload.resolved().into_iter().collect();
+    let along = |kind, name, parameter: &'static str, unit: &str, values: &[&'static str]| {
+        let own = resolved.get(parameter).map_or(String::new(), |value| format!("{value}{unit}"));
+        along(kind, name, (parameter, own), unit, values)
+    };
     match workload {
-        AnyWorkload::Described(_) => vec![
-            along(Skew, "skew (theta)", "theta", "", &THETAS),
-            along(Crossing, "rows of other partitions (remote)", "remote", " %", &["0", "10", "50", "100"]),
-        ],
+        AnyWorkload::Described(described) => {
+            let own = |values: Vec<f64>, unit: &str| {
+                let shown: Vec<String> = values.iter().map(|value| format!("{value}{unit}")).collect();
+                shown.join(" and ")
+            };
+            let mut skew = along(Skew, "skew (theta)", "theta", "", &THETAS);
+            skew.own = own(described.thetas(), "");
+            let remote = "rows of other partitions (remote)";
+            let mut crossing = along(Crossing, remote, "remote", " %", &["0", "10", "50", "100"]);
+            crossing.own = own(described.remotes(), " %");
+            vec![skew, crossing]
+        }
         AnyWorkload::Ycsb(_) => {
             let multi_partition = "transactions of two partitions (multi-partition)";
             let mut crossing = along(Crossing, multi_partition, "multi-partition", " %", &["0", "20", "100"]);
@@ -77,7 +93,9 @@ pub fn axes_of(workload: &AnyWorkload) -> Vec<AxisOf> {
                 let setting = vec![("remote-items", items), ("remote-payments", payments)];
                 (format!("{items} and {payments} %"), setting)
             });
-            vec![AxisOf { kind: Crossing, name: "remote items and payments", values: values.to_vec() }]
+            let of = |parameter| resolved.get(parameter).map_or("", String::as_str);
+            let own = format!("{} and {} %", of("remote-items"), of("remote-payments"));
+            vec![AxisOf { kind: Crossing, name: "remote items and payments", own, values: values.to_vec() }]
         }
     }
 }
@@ -86,12 +104,12 @@ pub fn axes_of(workload: &AnyWorkload) -> Vec<AxisOf> {
 fn along(
     kind: AxisKind,
     name: &'static str,
-    parameter: &'static str,
+    (parameter, own): (&'static str, String),
     unit: &str,
     values: &[&'static str],
 ) -> AxisOf {
     let values = values.iter().map(|value| (format!("{value}{unit}"), vec![(parameter, *value)])).collect();
-    AxisOf { kind, name, values }
+    AxisOf { kind, name, own, values }
 }
 
 #[cfg(test)]
@@ -109,6 +127,7 @@ mod tests {
             let workload = build(description.name, &given).expect("the defaults are valid");
             let axes = axes_of(&workload);
             assert!(axes.iter().any(|axis| axis.kind == AxisKind::Crossing), "{}", description.name);
+            assert!(axes.iter().all(|axis| !axis.own.is_empty()), "{axes:?}");
             for (label, setting) in axes.iter().flat_map(|axis| &axis.values) {
                 let mut given = given.clone();
                 setting.iter().for_each(|(name, value)| given.set(*name, *value));

@@ -34,7 +34,16 @@ pub(super) fn of(
     if options.logging.level != Durability::None {
         line += &format!(" --durability {} --log FOLDER", options.logging.level);
     }
-    on.map_or(line.clone(), |on| format!("{line} --on {on}"))
+    on.map_or(line.clone(), |on| format!("{line} --on {}", quoted(on)))
+}
+
+/// A word as a shell takes it: in quotes if it has anything but letters, digits and what paths and numbers are made of.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:,%+=@".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
 }
 
 /// The workload as it is typed: its name or file, and what is not by default.
@@ -43,12 +52,12 @@ pub fn words(workload: &AnyWorkload) -> String {
     let described = descriptions().iter().find(|one| one.name == workload.name()).expect("it has a name");
     let is_of_files = workload.name() == Described::DESCRIPTION.name;
     let file = resolved.get(FILE).filter(|file| is_of_files && is_file(file));
-    let mut words = file.cloned().unwrap_or_else(|| workload.name().to_owned());
+    let mut words = file.map_or_else(|| workload.name().to_owned(), |file| quoted(file));
     for parameter in described.parameters {
         let value = &resolved[parameter.name];
         let is_told = value != parameter.default && !(is_of_files && parameter.name == "contents");
         if is_told && !(parameter.name == FILE && file.is_some()) {
-            words += &format!(" --{} {value}", parameter.name);
+            words += &format!(" --{} {}", parameter.name, quoted(value));
         }
     }
     words
@@ -59,6 +68,15 @@ mod tests {
     use super::*;
     use std::time::Duration;
     use workloads::build;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_split_them() {
+        for (word, expected) in
+            [("a/b-1.toml", "a/b-1.toml"), ("a b.toml", "'a b.toml'"), ("it's", "'it'\\''s'"), ("", "''")]
+        {
+            assert_eq!(quoted(word), expected);
+        }
+    }
 
     #[test]
     fn a_line_says_what_was_measured_and_nothing_else() {

@@ -1,11 +1,12 @@
 //! Where the recommendation flips: the values of an axis from which on another system leads.
 //!
-//! At each value the systems stand in an order. The recommended system leads at first, and whoever leads stays in the lead until another one is ahead of it by more than a
-//! short run may be wrong: who is level with the leader does not take its place.
+//! At each value the systems stand in an order. The recommended system leads at first, unless another one is told apart from it there, and whoever leads stays in the lead until another one is
+//! ahead of it and told apart from it: by repetitions, and by more than the model may be off. Where another one is ahead and not told apart, or nothing is known of who leads, it cannot be told.
 
 use super::Goal;
 use super::axes::AxisKind;
-use super::halving::{better, in_order};
+use super::halving::better;
+use super::verdict::told_apart;
 use crate::results::System;
 use serde::Serialize;
 
@@ -24,6 +25,8 @@ pub struct Standing {
     pub latency_p99_ns: Option<u64>,
     /// Whether it fulfils the goal.
     pub meets_goal: bool,
+    /// Whether it is told apart from the first of its order: by repetitions, the model's error allowed for, or because only one of the two keeps the goal.
+    pub is_told_apart: bool,
     /// The line that measures it again; empty for a heat's.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub command: String,
@@ -47,6 +50,12 @@ pub struct AxisTold {
     pub name: String,
     /// From the mildest value on.
     pub points: Vec<AxisPoint>,
+    /// Where the workload itself lies; empty if that is said elsewhere.
+    pub own: String,
+    /// Who leads at the first value.
+    pub leads_first: String,
+    /// The values at which it cannot be told whether another one leads.
+    pub cannot_be_told: Vec<String>,
     /// Where another system leads.
     #[serde(skip)]
     pub flips: Vec<Flip>,
@@ -57,7 +66,9 @@ pub struct AxisTold {
 pub struct Flip {
     /// The axis, for people.
     pub axis: String,
-    /// The last value at which the first one leads.
+    /// Where the workload itself lies; empty if that is said elsewhere.
+    pub own: String,
+    /// The last value at which the first one leads, or is not told apart from who does.
     pub until: String,
     /// The first at which the other one does.
     pub from: String,
@@ -79,63 +90,61 @@ impl Standing {
             abort_rate: summary.abort_rate,
             latency_p99_ns: summary.latency_ns.as_ref().map(|latency| latency.p99),
             meets_goal: goal.is_met(system),
+            is_told_apart: false,
             command: String::new(),
         }
     }
-
-    /// Whether it is ahead of `other` for certain.
-    fn leads(&self, other: &Standing, margin: f64) -> bool {
-        match (self.meets_goal, other.meets_goal) {
-            (true, false) => true,
-            (false, true) => false,
-            _ => self.throughput_per_s > margin * other.throughput_per_s,
-        }
-    }
 }
 
-/// The flips along `points`, of an axis called `axis`.
-pub(super) fn flips(axis: &str, points: &[AxisPoint], recommended: &str, margin: f64) -> Vec<Flip> {
-    let mut found = Vec::new();
-    let mut points = points.iter().filter(|point| !point.order.is_empty());
-    let Some(first) = points.next() else { return found };
-    let ahead = &first.order[0];
-    let is_level = |one: &&Standing| one.system == recommended && !ahead.leads(one, margin);
-    let mut leader = first.order.iter().find(is_level).unwrap_or(ahead).system.clone();
-    let mut until = &first.value;
-    for point in points {
+/// Who leads along an axis.
+#[derive(Debug, Default, PartialEq)]
+struct Led {
+    first: String,
+    cannot_be_told: Vec<String>,
+    flips: Vec<Flip>,
+}
+
+/// Who leads along `points`, of an axis called `axis` on which the workload itself lies at `own`.
+fn led((axis, own): (&str, &str), points: &[AxisPoint], recommended: &str) -> Led {
+    let mut led = Led::default();
+    let mut leader = recommended.to_owned();
+    let mut until: Option<&str> = None;
+    for point in points.iter().filter(|point| !point.order.is_empty()) {
         let best = &point.order[0];
         let kept = point.order.iter().find(|standing| standing.system == leader);
-        // Who was not measured here leads nobody.
-        let is_overtaken = best.system != leader && kept.is_none_or(|kept| best.leads(kept, margin));
-        if is_overtaken {
-            let times = kept.map_or(f64::INFINITY, |kept| best.throughput_per_s / kept.throughput_per_s);
-            found.push(Flip {
-                axis: axis.to_owned(),
-                until: until.clone(),
-                from: point.value.clone(),
-                before: std::mem::replace(&mut leader, best.system.clone()),
-                after: best.system.clone(),
-                times,
-            });
+        if best.system != leader {
+            match (kept, until) {
+                (Some(kept), Some(until)) if kept.is_told_apart => led.flips.push(Flip {
+                    axis: axis.to_owned(),
+                    own: own.to_owned(),
+                    until: until.to_owned(),
+                    from: point.value.clone(),
+                    before: std::mem::replace(&mut leader, best.system.clone()),
+                    after: best.system.clone(),
+                    times: best.throughput_per_s / kept.throughput_per_s,
+                }),
+                (Some(kept), None) if kept.is_told_apart => leader.clone_from(&best.system),
+                // Who is level, or was not measured here, neither loses the lead nor is seen to have it.
+                _ => led.cannot_be_told.push(point.value.clone()),
+            }
         }
-        until = &point.value;
+        if until.is_none() {
+            led.first.clone_from(&leader);
+        }
+        until = Some(&point.value);
     }
-    found
+    led
 }
 
 /// The final's systems at each number of workers, rising.
-pub(super) fn by_workers(raced: &[System], goal: Goal) -> Vec<AxisPoint> {
+pub(super) fn by_workers(raced: &[&System], goal: Goal, model_factor: f64) -> Vec<AxisPoint> {
     let mut numbers: Vec<usize> = raced.iter().map(|system| system.summary.workers).collect();
     numbers.sort_unstable();
     numbers.dedup();
     let at = |workers: &usize| {
-        let mut order: Vec<&System> =
-            raced.iter().filter(|system| system.summary.workers == *workers).collect();
-        order.sort_by(|one, other| better(one, other, goal));
-        AxisPoint {
-            value: workers.to_string(),
-            order: order.iter().map(|one| Standing::of(one, goal)).collect(),
-        }
+        let here = raced.iter().copied().filter(|system| system.summary.workers == *workers);
+        let order = standings(here.collect(), goal, model_factor, |_| String::new());
+        AxisPoint { value: workers.to_string(), order }
     };
     numbers.iter().map(at).collect()
 }
@@ -143,32 +152,58 @@ pub(super) fn by_workers(raced: &[System], goal: Goal) -> Vec<AxisPoint> {
 impl AxisTold {
     /// Nothing of fewer than two points.
     pub(super) fn of(
-        (kind, name): (AxisKind, &str),
+        kind: AxisKind,
+        (name, own): (&str, &str),
         points: Vec<AxisPoint>,
         recommended: &str,
-        margin: f64,
     ) -> Option<AxisTold> {
-        let flips = flips(name, &points, recommended, margin);
-        (points.len() > 1).then(|| AxisTold { kind, name: name.to_owned(), points, flips })
+        let Led { first, cannot_be_told, flips } = led((name, own), &points, recommended);
+        (points.len() > 1).then(|| AxisTold {
+            kind,
+            name: name.to_owned(),
+            points,
+            own: own.to_owned(),
+            leads_first: first,
+            cannot_be_told,
+            flips,
+        })
     }
 }
 
 /// A point whose systems are in no order yet.
 pub(super) fn point(
     value: &str,
-    mut systems: Vec<System>,
+    systems: &[System],
     goal: Goal,
+    model_factor: f64,
     command: impl Fn(&System) -> String,
 ) -> AxisPoint {
-    in_order(&mut systems, goal);
-    let standing = |system: &System| Standing { command: command(system), ..Standing::of(system, goal) };
-    AxisPoint { value: value.to_owned(), order: systems.iter().map(standing).collect() }
+    let order = standings(systems.iter().collect(), goal, model_factor, command);
+    AxisPoint { value: value.to_owned(), order }
+}
+
+/// Best first, beside the best.
+fn standings(
+    mut systems: Vec<&System>,
+    goal: Goal,
+    model_factor: f64,
+    command: impl Fn(&System) -> String,
+) -> Vec<Standing> {
+    systems.sort_by(|one, other| better(one, other, goal));
+    let apart = told_apart(&systems, goal, model_factor);
+    let standing = |(system, is_told_apart): (&&System, bool)| Standing {
+        is_told_apart,
+        command: command(system),
+        ..Standing::of(system, goal)
+    };
+    systems.iter().zip(apart).map(standing).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Systems with their throughputs, best first; who has a fifth less than the first is told apart.
     fn point(value: &str, order: &[(&str, f64)]) -> AxisPoint {
         let standing = |(system, throughput_per_s): &(&str, f64)| Standing {
             system: (*system).to_owned(),
@@ -177,6 +212,7 @@ mod tests {
             abort_rate: 0.0,
             latency_p99_ns: None,
             meets_goal: true,
+            is_told_apart: *throughput_per_s < 0.8 * order[0].1,
             command: String::new(),
         };
         AxisPoint { value: value.to_owned(), order: order.iter().map(standing).collect() }
@@ -184,44 +220,45 @@ mod tests {
 
     fn told(points: &[AxisPoint]) -> Vec<String> {
         let tell = |flip: &Flip| format!("{} {} {} {}", flip.until, flip.before, flip.from, flip.after);
-        flips("axis", points, "a", 1.1).iter().map(tell).collect()
+        led(("axis", ""), points, "a").flips.iter().map(tell).collect()
     }
 
     #[test]
-    fn a_flip_is_where_another_one_leads_for_certain() {
+    fn a_flip_is_where_another_one_is_told_to_be_ahead() {
         let points = [
             point("0", &[("a", 100.0), ("b", 50.0)]),
             point("1", &[("b", 105.0), ("a", 100.0)]),
-            point("2", &[("b", 120.0), ("a", 100.0)]),
+            point("2", &[("b", 150.0), ("a", 100.0)]),
             point("3", &[("a", 100.0), ("b", 99.0)]),
             point("4", &[("a", 100.0), ("b", 10.0)]),
         ];
-        assert_eq!(told(&points), ["1 a 2 b", "3 b 4 a"], "who is level leads nobody");
-        assert_eq!(flips("axis", &points, "a", 1.1)[1].times, 10.0);
-        assert_eq!(told(&points[..2]), [""; 0]);
-        assert_eq!(told(&[]), [""; 0]);
+        assert_eq!(told(&points), ["1 a 2 b", "3 b 4 a"]);
+        let all = led(("axis", "2"), &points, "a");
+        assert_eq!((all.flips[1].times, all.flips[1].own.as_str()), (10.0, "2"));
+        assert_eq!(all.cannot_be_told, ["1", "3"], "who is level leads nobody");
+        assert_eq!(all.first, "a");
+        assert_eq!(led(("axis", ""), &[], "a"), Led::default());
     }
 
     #[test]
-    fn who_is_recommended_leads_where_nobody_is_ahead_for_certain() {
+    fn who_is_recommended_leads_where_nobody_is_told_to_be_ahead() {
         let level = [point("0", &[("b", 105.0), ("a", 100.0)]), point("1", &[("a", 100.0), ("b", 50.0)])];
-        assert_eq!(told(&level), [""; 0]);
+        assert_eq!((told(&level), led(("axis", ""), &level, "a").first), (vec![], "a".to_owned()));
         let behind = [point("0", &[("b", 150.0), ("a", 100.0)]), point("1", &[("a", 100.0), ("b", 50.0)])];
         assert_eq!(told(&behind), ["0 b 1 a"]);
+        assert_eq!(led(("axis", ""), &behind[..1], "a").first, "b");
     }
 
     #[test]
-    fn who_misses_the_goal_does_not_lead() {
-        let mut late = point("1", &[("b", 10.0), ("a", 100.0)]);
-        late.order[1].meets_goal = false;
-        assert_eq!(told(&[point("0", &[("a", 100.0), ("b", 9.0)]), late]), ["0 a 1 b"]);
-    }
-
-    #[test]
-    fn who_is_not_there_leads_no_longer() {
-        assert_eq!(
-            told(&[point("0", &[("a", 1.0)]), point("1", &[]), point("2", &[("b", 1.0)])]),
-            ["0 a 2 b"]
-        );
+    fn who_was_not_measured_makes_no_flip() {
+        let points = [
+            point("0", &[("a", 1.0)]),
+            point("1", &[]),
+            point("2", &[("b", 1.0)]),
+            point("3", &[("a", 1.0), ("b", 0.1)]),
+        ];
+        let all = led(("axis", ""), &points, "a");
+        assert_eq!((all.flips, all.cannot_be_told), (vec![], vec!["2".to_owned()]));
+        assert_eq!(led(("axis", ""), &points[2..], "a").cannot_be_told, ["2"]);
     }
 }

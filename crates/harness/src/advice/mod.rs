@@ -3,12 +3,13 @@
 //! 1. *Heats* (`halving.rs`): every system of the matrix that fits, with all cores and with a quarter of them (`candidates.rs`), runs shortly.
 //!    The better half runs longer, and so on, until few are left. What is seldom best is seldom measured.
 //! 2. *The final*: the systems that are left, and the best of some architectures of which none is, with all cores, half, a quarter and one, in several repetitions. Of each the best number of workers counts,
-//!    and of numbers that are as good the least.
-//! 3. *The verdict* (`verdict.rs`): who fulfils the goal goes before who does not, and more throughput before less. A system that repetitions
-//!    do not tell apart from the best one is as good ([`crate::confidence`]), and is said to be. What the others spend more on is the reason.
+//!    and of numbers that are as good the least. Each system is audited once; under whom a check fails is not recommended.
+//! 3. *The verdict* (`verdict.rs`): who fulfils the goal goes before who does not, and more throughput before less. Which systems repetitions
+//!    do not tell apart from the best one, the model's error allowed for ([`crate::confidence`]), is said. What the others spend more on is the reason.
 //! 4. *Axes* (`axes.rs`): the best systems, and those of other architectures, along skew, along the share of transactions that cross partitions, and
 //!    along cores: where another one leads, the recommendation flips (`flips.rs`).
 //!
+//! Who commits nothing was not measured: it runs once more and for longer, and is left out if nothing comes of that.
 //! On a machine that repeats bit for bit so does the advice. An interrupt ends it after the run under way, with what there is.
 
 mod axes;
@@ -35,10 +36,10 @@ use crate::failure::Failure;
 use crate::measure::{After, Stores, supported};
 use crate::results::System;
 use crate::summary::Unmeasured;
-use contract::{ArchitectureName, Engine, PairName};
+use contract::{ArchitectureName, Durability, Engine, PairName};
 use halving::{candidate, halve};
 use serde::Serialize;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use trials::Variants;
 use workloads::audit::Audited;
 use workloads::{AnyWorkload, WorkloadsVisitor};
@@ -102,6 +103,10 @@ pub struct OnMachine {
     pub simulated: bool,
     /// Its cores.
     pub cores: usize,
+    /// Whether somebody has interrupted it: then some of it is missing.
+    pub interrupted: bool,
+    /// Seconds that it took.
+    pub took_s: f64,
     /// How many times too large or small the model's throughput may be between systems; `null` on hardware, or if nobody knows.
     pub model_error: Option<f64>,
     /// When commits counted there; `none` where it has no disk, whatever was asked for.
@@ -120,6 +125,8 @@ pub struct OnMachine {
     pub heats: Vec<HeatTold>,
     /// Systems that were not measured.
     pub left_out: Vec<Unmeasured>,
+    /// What is odd.
+    pub warnings: Vec<String>,
 }
 
 /// One heat.
@@ -161,7 +168,9 @@ impl<E: Engine> WorkloadsVisitor for Advised<'_, E> {
             stores.turn_to(workloads[workload]);
             trials.run(&mut stores, any[workload], candidates, length, after)
         };
-        found(trials, pace, only, axes, &mut run)
+        let began = Instant::now();
+        let told = found(trials, pace, only, axes, &mut run)?;
+        Ok(OnMachine { took_s: began.elapsed().as_secs_f64(), ..told })
     }
 }
 
@@ -175,52 +184,82 @@ fn found<E: Engine>(
     variants: &[Variants],
     run: Run<'_>,
 ) -> Result<OnMachine, Failure> {
+    let began = Instant::now();
     let options = trials.options();
-    let (pairs, left_out) = supported::<E>(options);
+    let (pairs, mut left_out) = supported::<E>(options);
     let is_considered = |pair: &PairName| only.is_none_or(|only| only.contains(pair));
     let pairs = pairs.into_iter().filter(|pair| pair.protocol.has_transactions());
     let pairs: Vec<PairName> = pairs.filter(is_considered).collect();
     let candidates = candidates::of(&pairs, options.workers);
     let better = |one: &System, other: &System| halving::better(one, other, trials.goal);
     let mut heats = halve(candidates, FINALISTS, candidate, better, |heat, candidates| {
-        trials.note(&format!("heat {}: {} candidates", heat + 1, candidates.len()));
+        let name = format!("heat {}: {} candidates", heat + 1, candidates.len());
+        trials.announce(&name, candidates.len(), pace.heat(heat));
         run(0, candidates, pace.heat(heat), After::Nothing)
     })?;
+    let silent = silent_in(&heats, &pairs, trials.is_interrupted());
+    let why_silent = Trials::<E>::why_silent(pace.heat(0));
+    left_out.extend(silent.iter().map(|&pair| Unmeasured::new(pair, &*why_silent)));
     let finalists = systems_of(heats.last().map_or(&[][..], Vec::as_slice), FINALISTS);
     let others = best_of_other_architectures(&heats, &finalists);
     let finalists: Vec<PairName> = finalists.into_iter().chain(others.iter().copied()).collect();
-    trials.note(&format!("final: {} systems", finalists.len()));
     let entrants = candidates::with_all_workers(&finalists, options.workers);
+    trials.announce(&format!("final: {} systems", finalists.len()), entrants.len(), pace.last());
     let mut raced = run(0, &entrants, pace.last(), After::Audit)?;
     if raced.is_empty() {
         // It was interrupted before: the last heat has to do.
-        raced = heats.pop().ok_or(Failure::Interrupted)?;
+        raced = match heats.pop() {
+            Some(last) => last,
+            None if trials.is_interrupted() => return Err(Failure::Interrupted),
+            None => {
+                let place = &trials.place.machine;
+                let what = match options.logging.level {
+                    Durability::None => "no system has committed anything; allowed: a larger --effort, or a workload whose transactions commit".to_owned(),
+                    level => format!(
+                        "no system has committed anything: by durability {level} a commit waits for its epoch, longer than these runs; allowed: --durability none, or a larger --effort"
+                    ),
+                };
+                return Err(Failure::Usage(format!("{place}: {what}")));
+            }
+        };
         return Ok(trials.told(verdict::of(trials, raced)?, Vec::new(), Vec::new(), left_out));
     }
-    let at_each_number = flips::by_workers(&raced, trials.goal);
+    let sound: Vec<&System> = raced.iter().filter(|system| verdict::is_sound(system, &raced)).collect();
+    let at_each_number = flips::by_workers(&sound, trials.goal, trials.model_factor());
     let mut decided = verdict::of(trials, raced)?;
     decided.look_back_at(&heats);
+    if !silent.is_empty() {
+        let names: Vec<String> = silent.iter().map(|pair| pair.shown()).collect();
+        decided.warnings.push(format!("left out: {}: {why_silent}", names.join(", ")));
+    }
     let recommended = decided.verdict.system.clone();
-    let cores = (AxisKind::Cores, "cores (workers)");
-    let cores = AxisTold::of(cores, at_each_number, &recommended, pace.margin);
+    let cores = AxisTold::of(AxisKind::Cores, ("cores (workers)", ""), at_each_number, &recommended);
     let is_other = |one: &Candidate| others.contains(&one.pair);
     let (others, best): (Vec<Candidate>, Vec<Candidate>) = decided.best_of_each().partition(is_other);
     let along: Vec<Candidate> = best.into_iter().take(BEST_ALONG_AXES).chain(others).collect();
     let mut axes: Vec<AxisTold> = cores.into_iter().collect();
     let mut number = 0;
     for axis in variants {
-        trials.note(&format!("along {}", axis.name));
+        if pace.before_axes.is_some_and(|most| began.elapsed() > most) {
+            decided.warnings.push(format!(
+                "not measured along {}: what came before took {:.0} s; --only among fewer systems, and an idle machine, take less",
+                axis.name,
+                began.elapsed().as_secs_f64()
+            ));
+            continue;
+        }
+        trials.announce(&format!("along {}", axis.name), axis.values.len() * along.len(), pace.point);
         let mut points = Vec::new();
         for (label, workload) in &axis.values {
             number += 1;
             let systems = run(number, &along, pace.point, After::Nothing)?;
             if !systems.is_empty() {
-                points.push(flips::point(label, systems, trials.goal, |system| {
+                points.push(flips::point(label, &systems, trials.goal, trials.model_factor(), |system| {
                     trials.command(workload, system)
                 }));
             }
         }
-        axes.extend(AxisTold::of((axis.kind, axis.name), points, &recommended, pace.margin));
+        axes.extend(AxisTold::of(axis.kind, (axis.name, &axis.own), points, &recommended));
     }
     let heats = heats.iter().map(|heat| HeatTold::of(heat, trials.goal)).collect();
     Ok(trials.told(decided, axes, heats, left_out))
@@ -230,6 +269,16 @@ impl HeatTold {
     fn of(heat: &[System], goal: Goal) -> HeatTold {
         let duration_s = heat.first().map_or(0.0, |system| system.summary.duration_s);
         HeatTold { duration_s, order: heat.iter().map(|system| Standing::of(system, goal)).collect() }
+    }
+}
+
+/// Systems that have committed nothing in the first heat, with whatever number of workers; of an interrupted one nobody knows.
+fn silent_in(heats: &[Vec<System>], pairs: &[PairName], is_interrupted: bool) -> Vec<PairName> {
+    let first = heats.first().map_or(&[][..], Vec::as_slice);
+    let is_known = |pair: &&PairName| first.iter().any(|system| candidate(system).pair == **pair);
+    match is_interrupted {
+        true => Vec::new(),
+        false => pairs.iter().filter(|pair| !is_known(pair)).copied().collect(),
     }
 }
 

@@ -22,19 +22,24 @@ pub struct Pace {
     pub longest: Length,
     /// A point of an axis.
     pub point: Length,
-    /// By how much a system must lead at a point of an axis, of which one short run tells, to lead for certain: a factor.
-    pub margin: f64,
+    /// No axis is begun once heats and final have taken longer; `None` on a machine that repeats bit for bit, whose advice does not depend on how fast it is simulated.
+    pub before_axes: Option<Duration>,
 }
 
 impl Pace {
-    /// The machine at hand: half a minute, with few rows to load.
+    /// The machine at hand: a minute, with few rows to load.
     pub fn on_hardware() -> Pace {
         let of = |warmup_ms, duration_ms, repeat| Length {
             warmup: Duration::from_millis(warmup_ms),
             duration: Duration::from_millis(duration_ms),
             repeat,
         };
-        Pace { first: of(20, 40, 1), longest: of(100, 300, 3), point: of(50, 150, 1), margin: 1.25 }
+        Pace {
+            first: of(20, 40, 1),
+            longest: of(100, 300, 3),
+            point: of(20, 80, 3),
+            before_axes: Some(Duration::from_secs(75)),
+        }
     }
 
     /// A simulated machine: so much of its time that all its cores together have about equally many transactions, however many they are.
@@ -42,7 +47,12 @@ impl Pace {
         let share = |core_us: u64| Duration::from_micros((core_us / cores as u64).max(20));
         let of =
             |warmup, duration, repeat| Length { warmup: share(warmup), duration: share(duration), repeat };
-        Pace { first: of(1400, 1400, 1), longest: of(2800, 4000, 3), point: of(2000, 2800, 1), margin: 1.1 }
+        Pace {
+            first: of(1400, 1400, 1),
+            longest: of(2800, 4000, 3),
+            point: of(1000, 1600, 2),
+            before_axes: None,
+        }
     }
 
     /// All runs so many times as long.
@@ -52,7 +62,12 @@ impl Pace {
             duration: whole_us(length.duration.mul_f64(factor)),
             ..length
         };
-        Pace { first: of(self.first), longest: of(self.longest), point: of(self.point), ..self }
+        Pace {
+            first: of(self.first),
+            longest: of(self.longest),
+            point: of(self.point),
+            before_axes: self.before_axes.map(|most| most.mul_f64(factor)),
+        }
     }
 
     /// The heat of a number, from 0.
@@ -87,10 +102,8 @@ mod tests {
         assert_eq!([ms(0), ms(1), ms(2), ms(3), ms(60)], [40, 80, 160, 300, 300]);
         assert_eq!(pace.heat(9).repeat, 1);
         let twice = pace.times(2.0);
-        assert_eq!(
-            (twice.first.duration.as_millis(), twice.last().repeat, twice.margin),
-            (80, 3, pace.margin)
-        );
+        assert_eq!((twice.first.duration.as_millis(), twice.last().repeat), (80, 3));
+        assert_eq!(twice.before_axes, Some(Duration::from_secs(150)));
         assert_eq!(Pace::simulated(72).first.duration, Duration::from_micros(20));
         assert_eq!(Pace::simulated(4).times(0.5).first.duration, Duration::from_micros(175));
     }

@@ -57,13 +57,14 @@ fn in_short(advice: &Advice) -> Block {
     let row = |machine: &OnMachine| {
         let best = &machine.ranking[0];
         let next = match (&machine.verdict.ties[..], &machine.verdict.next) {
+            _ if !machine.verdict.is_sound => "a check has failed under all of the final".to_owned(),
             ([], Some(next)) => format!("{} times {}", ratio(next.times), next.system),
             ([], None) => String::new(),
-            (ties, _) => format!("a tie with {}", ties.join(", ")),
+            (ties, _) => format!("not told apart from {}", ties.join(", ")),
         };
         vec![
             Cell::words(machine.shown()),
-            Cell::words(&best.system),
+            Cell::words(if machine.verdict.is_sound { best.system.as_str() } else { "none" }),
             Cell::number(best.workers.to_string()),
             Cell::number(best.partitions.to_string()),
             Cell::number(thousands(best.throughput_per_s)),
@@ -135,7 +136,11 @@ fn ranking(machine: &OnMachine) -> Block {
     ];
     let row = |(position, row): (usize, &Row)| {
         let mark = if position > 0 && !row.is_told_apart { "~" } else { "" };
-        let missed = if row.meets_goal { "" } else { " misses the goal" };
+        let missed = match (row.failed_checks.is_empty(), row.meets_goal) {
+            (false, _) => format!(" FAILED {}", row.failed_checks.join(", ")),
+            (true, false) => " misses the goal".to_owned(),
+            (true, true) => String::new(),
+        };
         vec![
             Cell::number(format!("{}{mark}", position + 1)),
             Cell::words(format!("{}{missed}", row.system)),
@@ -154,7 +159,7 @@ fn ranking(machine: &OnMachine) -> Block {
     Block::Table {
         title: format!("Ranking on {}", machine.machine),
         note: format!(
-            "~ is not told apart from the best by these repetitions. Waiting and aborted work are parts of the time. Durability there: {}.",
+            "~ is not told apart from the best by these repetitions, the model's error allowed for where it is simulated. Waiting and aborted work are parts of the time. Durability there: {}.",
             machine.durability
         ),
         head: [Cell::number("rank"), Cell::words("system")]
@@ -179,23 +184,33 @@ fn along(machine: &OnMachine, axis: &AxisTold) -> Block {
             let here = point.order.iter().find(|standing| standing.system == *system);
             Cell::number(here.map_or("–".to_owned(), |standing| thousands(standing.throughput_per_s)))
         };
-        let leader = point.order.first().map_or_else(String::new, name);
+        let leader = match axis.cannot_be_told.contains(&point.value) {
+            true => "cannot be told".to_owned(),
+            false => point.order.first().map_or_else(String::new, name),
+        };
         [Cell::number(&*point.value), Cell::words(leader)].into_iter().chain(systems.iter().map(of)).collect()
     };
     Block::Table {
         title: format!("Along {} on {}", axis.name, machine.machine),
-        note: match axis.flips.len() {
-            0 => "The recommendation does not flip here. Transactions a second.".to_owned(),
-            flips => format!(
-                "The recommendation flips {}. Transactions a second.",
-                if flips == 1 { "once".to_owned() } else { counted(flips, "time") }
-            ),
-        },
+        note: format!("{}{} Transactions a second.", own(axis), flipped(axis.flips.len())),
         head: [Cell::number("value"), Cell::words("ahead")]
             .into_iter()
             .chain(systems.iter().map(Cell::number))
             .collect(),
         rows: axis.points.iter().map(row).collect(),
+    }
+}
+
+/// Where the workload itself lies.
+fn own(axis: &AxisTold) -> String {
+    if axis.own.is_empty() { String::new() } else { format!("The workload itself has {}. ", axis.own) }
+}
+
+fn flipped(times: usize) -> String {
+    match times {
+        0 => "The recommendation is not seen to flip here.".to_owned(),
+        1 => "The recommendation flips once.".to_owned(),
+        times => format!("The recommendation flips {}.", counted(times, "time")),
     }
 }
 

@@ -11,7 +11,8 @@ use crate::observer::{Event, Observer};
 use crate::options::RunOptions;
 use crate::results::System;
 use crate::subject::{Place, Subject};
-use crate::summary::Unmeasured;
+use crate::summary::{Check, Measured, Unmeasured};
+use crate::text::durations;
 use contract::{Engine, PairName};
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -20,6 +21,9 @@ use workloads::{AnyWorkload, Parameters, build};
 
 /// Where some workers host no transactions, because they have the lock tables (ORTHRUS) or the partitions (asymmetric delegation), one of so many does.
 const WORKERS_A_SERVER: usize = 5;
+
+/// Who has committed nothing runs once more, so many times as long: that is not measured yet.
+const LONGER_AGAIN: u32 = 4;
 
 /// What is measured, where, and for whom.
 pub struct Trials<'a, E> {
@@ -56,8 +60,29 @@ impl<'a, E: Engine> Trials<'a, E> {
         &self.options
     }
 
-    pub(super) fn note(&self, what: &str) {
-        self.observer.tell(Event::Note(what));
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.observer.is_interrupted()
+    }
+
+    /// Says what comes; and on the machine at hand, how long its runs take.
+    pub(super) fn announce(&self, what: &str, runs: usize, length: Length) {
+        let each = (length.warmup + length.duration) * length.repeat as u32;
+        let seconds = (each * runs as u32).as_secs_f64();
+        self.observer.tell(Event::Note(&match self.place.simulated {
+            true => what.to_owned(),
+            false => format!("{what}: {seconds:.1} s of runs, and loading and audits beside them"),
+        }));
+    }
+
+    /// By which factor systems that are simulated may be off.
+    pub(super) fn model_factor(&self) -> f64 {
+        self.model_error.unwrap_or(1.0).max(1.0)
+    }
+
+    /// Why who ran for `length` and longer was not measured.
+    pub(super) fn why_silent(length: Length) -> String {
+        let shown = |times: u32| durations::show(length.duration * times);
+        format!("it committed nothing, neither in {} nor in {}", shown(1), shown(LONGER_AGAIN))
     }
 
     fn told_options(&self, workers: usize, length: Length) -> RunOptions {
@@ -74,7 +99,8 @@ impl<'a, E: Engine> Trials<'a, E> {
         options
     }
 
-    /// Measures those of `candidates` that fit, over the stores of `workload`. Interrupted it answers what there is; nothing after an interrupt.
+    /// Measures those of `candidates` that fit, over the stores of `workload`. Who commits nothing in a repetition runs once more and for longer, and is left out if nothing
+    /// comes of that. Interrupted it answers what there is; nothing after an interrupt.
     pub(super) fn run<W: Audited>(
         &self,
         stores: &mut Stores<'_, E, W>,
@@ -83,32 +109,69 @@ impl<'a, E: Engine> Trials<'a, E> {
         length: Length,
         after: After,
     ) -> Result<Vec<System>, Failure> {
-        let mut systems: Vec<System> = Vec::new();
+        let systems = self.run_once(stores, workload, candidates, length, after)?;
+        let (mut measured, silent): (Vec<System>, Vec<System>) =
+            systems.into_iter().partition(|system| system.summary.throughput_min > 0.0);
+        if !silent.is_empty() {
+            let again: Vec<Candidate> = silent.iter().map(candidate).collect();
+            let longer = Length { duration: length.duration * LONGER_AGAIN, ..length };
+            let longer = self.run_once(stores, workload, &again, longer, after)?;
+            measured.extend(longer.into_iter().filter(|system| system.summary.throughput_per_s > 0.0));
+        }
+        Ok(measured)
+    }
+
+    /// The same, whoever commits nothing. On the machine at hand each repetition goes through all numbers of workers, so that repetitions are rounds of all candidates. A system is audited once, with the
+    /// most workers, after its last repetition.
+    fn run_once<W: Audited>(
+        &self,
+        stores: &mut Stores<'_, E, W>,
+        workload: &AnyWorkload,
+        candidates: &[Candidate],
+        length: Length,
+        after: After,
+    ) -> Result<Vec<System>, Failure> {
         let mut numbers: Vec<usize> = candidates.iter().map(|candidate| candidate.workers).collect();
         numbers.sort_unstable_by(|one, other| other.cmp(one));
         numbers.dedup();
-        for workers in numbers {
-            if self.observer.is_interrupted() {
-                break;
-            }
-            let options = self.told_options(workers, length);
-            let here = candidates.iter().filter(|candidate| candidate.workers == workers);
-            let fits = |pair: &PairName| matches!(fit::<E>(*pair, &options, true), Fit::Fits);
-            let pairs: Vec<PairName> = here.map(|candidate| candidate.pair).filter(fits).collect();
-            if pairs.is_empty() {
-                continue;
-            }
-            stores.forget_changed();
-            match measure_over(stores, &pairs, &options, after, self.observer) {
-                Ok((measured, _)) => {
-                    let subject = Subject::of(workload, options.clone(), self.place.clone());
-                    systems.extend(measured.iter().map(|measured| System::of(&subject, measured)));
+        let rounds = if E::REPEATS { 1 } else { length.repeat };
+        let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); numbers.len()];
+        let mut audited: Vec<PairName> = Vec::new();
+        'rounds: for round in 0..rounds {
+            for (&workers, measured) in numbers.iter().zip(&mut measured) {
+                if self.observer.is_interrupted() {
+                    break 'rounds;
                 }
-                Err(Failure::Interrupted) => break,
-                Err(failure) => return Err(failure),
+                let mut options = self.told_options(workers, length);
+                if rounds > 1 {
+                    options.engine.seed = options.repetition_seed(round);
+                    options.repeat = 1;
+                }
+                let here = candidates.iter().filter(|candidate| candidate.workers == workers);
+                let fits = |pair: &PairName| matches!(fit::<E>(*pair, &options, true), Fit::Fits);
+                let pairs: Vec<PairName> = here.map(|candidate| candidate.pair).filter(fits).collect();
+                if pairs.is_empty() {
+                    continue;
+                }
+                let is_due = round + 1 == rounds && pairs.iter().any(|pair| !audited.contains(pair));
+                let after = if is_due { after } else { After::Nothing };
+                stores.forget_changed();
+                match measure_over(stores, &pairs, &options, after, self.observer) {
+                    Ok((further, _)) => join(measured, further),
+                    Err(Failure::Interrupted) => break 'rounds,
+                    Err(failure) => return Err(failure),
+                }
+                if is_due {
+                    audited.extend(pairs);
+                }
             }
         }
-        Ok(systems)
+        let with = |(&workers, measured): (&usize, &Vec<Measured>)| -> Vec<System> {
+            let options = self.told_options(workers, length);
+            let subject = Subject::of(workload, options, self.place.clone());
+            measured.iter().map(|measured| System::of(&subject, measured)).collect()
+        };
+        Ok(numbers.iter().zip(&measured).flat_map(with).collect())
     }
 
     /// The axes of the workload with a workload for each of their values. A value that does not go with what was typed says nothing about it, and is left out.
@@ -122,7 +185,7 @@ impl<'a, E: Engine> Trials<'a, E> {
         let of = |axis: AxisOf| {
             let values =
                 axis.values.into_iter().filter_map(|(label, setting)| Some((label, with(&setting)?)));
-            Variants { kind: axis.kind, name: axis.name, values: values.collect() }
+            Variants { kind: axis.kind, name: axis.name, own: axis.own, values: values.collect() }
         };
         axes_of(self.workload).into_iter().map(of).collect()
     }
@@ -150,6 +213,8 @@ impl<'a, E: Engine> Trials<'a, E> {
             machine: self.place.machine.clone(),
             simulated: self.place.simulated,
             cores: self.place.cores,
+            interrupted: self.is_interrupted(),
+            took_s: 0.0,
             model_error: self.model_error,
             durability: self.options.logging.level.to_string(),
             finding: Vec::new(),
@@ -159,6 +224,7 @@ impl<'a, E: Engine> Trials<'a, E> {
             axes,
             heats,
             left_out,
+            warnings: decided.warnings,
         };
         OnMachine { finding: told.in_sentences(self.goal), ..told }
     }
@@ -168,5 +234,21 @@ impl<'a, E: Engine> Trials<'a, E> {
 pub(super) struct Variants {
     pub kind: AxisKind,
     pub name: &'static str,
+    /// Where the workload that was asked about lies.
+    pub own: String,
     pub values: Vec<(String, AnyWorkload)>,
+}
+
+/// Adds what further repetitions have brought.
+fn join(all: &mut Vec<Measured>, further: Vec<Measured>) {
+    for one in further {
+        match all.iter_mut().find(|known| known.pair == one.pair) {
+            Some(known) => {
+                known.repetitions.extend(one.repetitions);
+                (known.memory, known.log) = (one.memory, one.log);
+                Check::join(&mut known.checks, one.checks);
+            }
+            None => all.push(one),
+        }
+    }
 }

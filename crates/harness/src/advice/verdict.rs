@@ -1,13 +1,13 @@
 //! What to take, and why: the systems of the final, each with the workers that suit it best, beside the best one.
 
 use super::halving::{candidate, in_order};
-use super::{Candidate, Trials};
+use super::{Candidate, Goal, Trials};
 use crate::confidence::beside_best;
 use crate::failure::Failure;
 use crate::measure::layout_of;
 use crate::results::System;
-use crate::summary::{Summary, TimeShares};
-use crate::text::numbers::{bytes, latency, percent, ratio};
+use crate::summary::{Check, Summary, TimeShares, warnings};
+use crate::text::numbers::{bytes, counted, latency, percent, ratio};
 use contract::Engine;
 use serde::Serialize;
 
@@ -42,9 +42,11 @@ pub struct Row {
     pub throughput_min: f64,
     /// The fastest.
     pub throughput_max: f64,
+    /// So often it ran.
+    pub repetitions: usize,
     /// As a part of the best one's.
     pub part_of_best: f64,
-    /// Whether repetitions tell it apart from the best; false of the best itself.
+    /// Whether repetitions tell it apart from the best, the model's error allowed for, or only one of the two keeps the goal, or has passed its checks; false of the best itself.
     pub is_told_apart: bool,
     /// In nanoseconds, retries included; `null` if it is not known.
     pub latency_p99_ns: Option<u64>,
@@ -58,7 +60,7 @@ pub struct Row {
     pub messages_per_txn: f64,
     /// Bytes that the store takes.
     pub memory_bytes: u64,
-    /// Checks that failed.
+    /// Checks that failed, with whatever number of workers: then it is not recommended.
     pub failed_checks: Vec<String>,
     /// The line that measures it again.
     pub command: String,
@@ -67,17 +69,19 @@ pub struct Row {
 /// What to take.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
+    /// Whether it can be recommended; if not, a check has failed under every system of the final.
+    pub is_sound: bool,
     /// The best system, for people.
     pub system: String,
     /// Its workers.
     pub workers: usize,
     /// Its partitions.
     pub partitions: u32,
-    /// Those that are as good as far as repetitions tell. If there are any, it is a tie.
+    /// Those that are not told apart from it, which is not to say that they are as good.
     pub ties: Vec<String>,
     /// Whether it fulfils the goal; if not, none of the final does.
     pub meets_goal: bool,
-    /// The next system that is told apart from it, and why it is behind; `null` if all are as good.
+    /// The next system that is told apart from it, and why it is behind; `null` if none is.
     pub next: Option<Beside>,
     /// The slowest of the first heat, beside the fastest there; `null` if there was no other.
     pub worst: Option<Beside>,
@@ -98,13 +102,16 @@ pub struct Beside {
 pub struct Decided {
     pub verdict: Verdict,
     pub ranking: Vec<Row>,
+    /// What is odd about the final.
+    pub warnings: Vec<String>,
     candidates: Vec<Candidate>,
 }
 
 impl Decided {
-    /// Each system with its best number of workers, best first.
+    /// Each system that has passed its checks, with its best number of workers, best first.
     pub fn best_of_each(&self) -> impl Iterator<Item = Candidate> + '_ {
-        self.candidates.iter().copied()
+        let rows = self.candidates.iter().zip(&self.ranking);
+        rows.filter(|(_, row)| row.failed_checks.is_empty()).map(|(candidate, _)| *candidate)
     }
 
     /// Finds the slowest of the first heat, of which nobody has asked again.
@@ -128,18 +135,17 @@ impl Decided {
 pub(super) fn of<E: Engine>(trials: &Trials<'_, E>, raced: Vec<System>) -> Result<Decided, Failure> {
     let mut systems = each_with_its_workers(raced, trials);
     in_order(&mut systems, trials.goal);
-    let rounds = systems.iter().map(|system| system.samples.len()).min().unwrap_or(0);
-    let throughputs: Vec<Vec<f64>> =
-        systems.iter().map(|system| system.throughputs()[..rounds].to_vec()).collect();
-    let beside = beside_best(&throughputs, 1.0);
+    // Who has failed a check has not done what was asked, however fast.
+    systems.sort_by_key(|system| system.summary.checks.iter().any(|check| !check.passed));
+    let is_told_apart = told_apart(&systems.iter().collect::<Vec<_>>(), trials.goal, trials.model_factor());
     let best = systems[0].summary.throughput_per_s;
     let mut ranking = Vec::new();
-    for (system, beside) in systems.iter().zip(&beside) {
+    for (system, is_told_apart) in systems.iter().zip(is_told_apart) {
         let summary = &system.summary;
         let pair = candidate(system).pair;
         let options = trials.options_of(summary.workers);
-        let differs_by_goal = trials.goal.is_met(system) != trials.goal.is_met(&systems[0]);
         let failed = summary.checks.iter().filter(|check| !check.passed);
+        let failed_checks: Vec<String> = failed.map(|check| check.name.clone()).collect();
         ranking.push(Row {
             system: summary.system(),
             architecture: summary.architecture.clone(),
@@ -149,20 +155,41 @@ pub(super) fn of<E: Engine>(trials: &Trials<'_, E>, raced: Vec<System>) -> Resul
             throughput_per_s: summary.throughput_per_s,
             throughput_min: summary.throughput_min,
             throughput_max: summary.throughput_max,
+            repetitions: summary.repetitions,
             part_of_best: if best == 0.0 { 0.0 } else { summary.throughput_per_s / best },
-            is_told_apart: beside.is_told_apart || differs_by_goal,
+            is_told_apart: is_told_apart || !failed_checks.is_empty() && !ranking.is_empty(),
             latency_p99_ns: summary.latency_ns.as_ref().map(|latency| latency.p99),
             meets_goal: trials.goal.is_met(system),
             abort_rate: summary.abort_rate,
             time_share: summary.time_share,
             messages_per_txn: messages(summary),
             memory_bytes: summary.memory.bytes,
-            failed_checks: failed.map(|check| check.name.clone()).collect(),
+            failed_checks,
             command: trials.command(trials.workload, system),
         });
     }
     let candidates = systems.iter().map(candidate).collect();
-    Ok(Decided { verdict: verdict(&systems, &ranking), ranking, candidates })
+    let summaries: Vec<&Summary> = systems.iter().map(|system| &system.summary).collect();
+    let mut odd = warnings::of_systems(&summaries);
+    odd.extend(warnings::of_short(&summaries));
+    Ok(Decided { verdict: verdict(&systems, &ranking), ranking, warnings: odd, candidates })
+}
+
+/// Which of `systems`, best first, are told apart from the first: by their repetitions, which were rounds of all of them, and by more than `model_factor`; or because only one of the two
+/// keeps the goal.
+pub(super) fn told_apart(systems: &[&System], goal: Goal, model_factor: f64) -> Vec<bool> {
+    let rounds = systems.iter().map(|system| system.samples.len()).min().unwrap_or(0);
+    let throughputs: Vec<Vec<f64>> =
+        systems.iter().map(|system| system.throughputs()[..rounds].to_vec()).collect();
+    let beside = beside_best(&throughputs, model_factor);
+    let differs = |system: &System| goal.is_met(system) != goal.is_met(systems[0]);
+    systems.iter().zip(&beside).map(|(system, beside)| beside.is_told_apart || differs(system)).collect()
+}
+
+/// Whether no check has failed under its system, with whatever number of workers.
+pub(super) fn is_sound(system: &System, raced: &[System]) -> bool {
+    let same = raced.iter().filter(|other| candidate(other).pair == candidate(system).pair);
+    same.flat_map(|other| &other.summary.checks).all(|check| check.passed)
 }
 
 fn verdict(systems: &[System], ranking: &[Row]) -> Verdict {
@@ -172,9 +199,11 @@ fn verdict(systems: &[System], ranking: &[Row]) -> Verdict {
         let times = best.throughput_per_s / row.throughput_per_s;
         Beside { system: row.system.clone(), times, why: because(&systems[0].summary, summary) }
     };
-    let mut behind = (1..ranking.len()).filter(|position| ranking[*position].is_told_apart);
+    let is_behind = |row: &Row| row.is_told_apart && row.failed_checks.is_empty();
+    let mut behind = (1..ranking.len()).filter(|position| is_behind(&ranking[*position]));
     let ties = ranking.iter().skip(1).filter(|row| !row.is_told_apart).map(|row| row.system.clone());
     Verdict {
+        is_sound: best.failed_checks.is_empty(),
         system: best.system.clone(),
         workers: best.workers,
         partitions: best.partitions,
@@ -206,7 +235,11 @@ fn each_with_its_workers<E: Engine>(raced: Vec<System>, trials: &Trials<'_, E>) 
             };
             let fewest = all.iter_mut().filter(is_as_good).map(|system| system.summary.workers).min();
             let position = all.iter().position(|system| Some(system.summary.workers) == fewest).unwrap_or(0);
-            all.swap_remove(position)
+            let mut chosen = all.swap_remove(position);
+            // It was audited with one number of workers, and may have failed with any.
+            let others = all.into_iter().flat_map(|other| other.summary.checks).filter(|check| !check.passed);
+            Check::join(&mut chosen.summary.checks, others.collect());
+            chosen
         })
         .collect()
 }
@@ -258,7 +291,10 @@ fn because(best: &Summary, other: &Summary) -> Vec<String> {
         reasons.push((0.1, format!("its transactions migrate {} times each", ratio(migrations))));
     }
     if other.workers < best.workers {
-        reasons.push((0.3, format!("it does best with {} workers of {}", other.workers, best.workers)));
+        reasons.push((
+            0.3,
+            format!("it does best with {} of {}", counted(other.workers, "worker"), best.workers),
+        ));
     }
     let (here, there) = (best.memory.bytes, other.memory.bytes);
     if there as f64 > 1.5 * here as f64 {

@@ -1,9 +1,9 @@
 //! An advice in sentences.
 
-use super::{Beside, Flip, Goal, OnMachine, Row};
+use super::{AxisTold, Beside, Flip, Goal, OnMachine, Row};
 use crate::subject::shown;
 use crate::text::durations;
-use crate::text::numbers::{counted, latency, ratio, thousands};
+use crate::text::numbers::{counted, latency, part_of_best, ratio, thousands};
 
 impl OnMachine {
     /// The machine's name, for people.
@@ -14,20 +14,33 @@ impl OnMachine {
     /// What to take, by how much, why, and where it flips.
     pub(super) fn in_sentences(&self, goal: Goal) -> Vec<String> {
         let best = &self.ranking[0];
-        let mut sentences = vec![taken(best, &self.durability)];
+        let mut sentences = Vec::new();
+        if self.interrupted {
+            sentences.push("Interrupted: it is told from what there was by then.".to_owned());
+        }
+        if !self.verdict.is_sound {
+            let failed = best.failed_checks.join(", ");
+            sentences.push(format!(
+                "Take none of them: under every system of the final a check has failed ({failed})."
+            ));
+            return sentences;
+        }
+        sentences.push(taken(best, &self.durability));
+        for row in self.ranking.iter().filter(|row| !row.failed_checks.is_empty()) {
+            sentences.push(format!(
+                "Out of the question: {}, under which a check has failed ({}).",
+                row.system,
+                row.failed_checks.join(", ")
+            ));
+        }
         if let Some(goal) = goal.latency_p99 {
             sentences.push(against_goal(best, &durations::show(goal)));
         }
-        if !self.verdict.ties.is_empty() {
-            sentences.push(format!(
-                "It is a tie: {} not told apart from {}: take whichever you prefer.",
-                are(&self.verdict.ties),
-                if self.verdict.ties.len() == 1 { "it" } else { "it by these repetitions" }
-            ));
-        }
+        sentences.extend(self.not_told_apart());
         sentences.extend(self.verdict.next.as_ref().map(|next| {
-            let (throughput, model) = (times(next.times), self.by_the_model(next.times));
-            format!("It has {throughput} the throughput of {}, the next{}{model}.", next.system, why(next))
+            let next_of =
+                if self.verdict.ties.is_empty() { "the next" } else { "the next that is told apart" };
+            format!("It has {} the throughput of {}, {next_of}{}.", times(next.times), next.system, why(next))
         }));
         sentences.extend(self.verdict.worst.as_ref().map(|worst| {
             format!(
@@ -37,28 +50,74 @@ impl OnMachine {
                 why(worst)
             )
         }));
-        match self.flips.is_empty() {
-            true if self.axes.is_empty() => {}
-            true => sentences.push(format!("No other system leads anywhere along {}.", self.axes_walked())),
-            false => sentences.extend(self.flips.iter().map(flip)),
+        let (plain, others): (Vec<&AxisTold>, Vec<&AxisTold>) =
+            self.axes.iter().partition(|axis| axis.is_led_by(&self.verdict.system));
+        others.iter().for_each(|axis| sentences.extend(axis.in_sentences(&self.verdict.system)));
+        if !plain.is_empty() {
+            let names: Vec<String> = plain.iter().map(|axis| axis.named()).collect();
+            sentences.push(format!("No other system leads anywhere along {}.", names.join(", ")));
         }
         sentences
     }
 
-    /// What the model's error says of a difference.
-    fn by_the_model(&self, times: f64) -> String {
-        match self.model_error.filter(|error| times < *error) {
-            Some(error) => format!(
-                "; the model may be off by {} times, so on a real machine the two may change places",
-                ratio(error)
-            ),
-            None => String::new(),
-        }
+    /// Who is not told apart from the best, and how far they are from it.
+    fn not_told_apart(&self) -> Option<String> {
+        let level: Vec<&Row> = self.ranking.iter().skip(1).filter(|row| !row.is_told_apart).collect();
+        let parts = || level.iter().map(|row| row.part_of_best);
+        let (least, most) = (parts().fold(f64::INFINITY, f64::min), parts().fold(0.0, f64::max));
+        let systems: Vec<String> = level.iter().map(|row| row.system.clone()).collect();
+        let by = match (self.ranking.iter().all(|row| row.repetitions == 1), self.model_error) {
+            (true, _) => "each ran once, which tells nothing apart".to_owned(),
+            (false, Some(error)) => {
+                format!("by these repetitions and a model that may be off by {} times", ratio(error))
+            }
+            (false, None) => "by these repetitions".to_owned(),
+        };
+        let range = match level.len() {
+            0 => return None,
+            1 => format!("a median of {} of its", part_of_best(least)),
+            _ => format!("medians of {} to {} of its", part_of_best(least), part_of_best(most)),
+        };
+        Some(format!(
+            "Not told apart from it: {} ({by}), with {range}; that is not to say that they are equal.",
+            systems.join(", ")
+        ))
+    }
+}
+
+impl AxisTold {
+    /// Whether `recommended` leads all along it, for certain or not behind.
+    fn is_led_by(&self, recommended: &str) -> bool {
+        self.flips.is_empty() && self.cannot_be_told.is_empty() && self.leads_first == recommended
     }
 
-    fn axes_walked(&self) -> String {
-        self.axes.iter().map(|axis| axis.name.as_str()).collect::<Vec<_>>().join(", ")
+    /// With the place of the workload itself.
+    fn named(&self) -> String {
+        named(&self.name, &self.own)
     }
+
+    fn in_sentences(&self, recommended: &str) -> Vec<String> {
+        let mut sentences: Vec<String> = self.flips.iter().map(flip).collect();
+        if self.flips.is_empty() && self.leads_first != recommended {
+            sentences.push(format!(
+                "Along {}, {} leads from the first value on.",
+                self.named(),
+                self.leads_first
+            ));
+        }
+        if !self.cannot_be_told.is_empty() {
+            sentences.push(format!(
+                "Along {}, at {} it cannot be told whether another system leads.",
+                self.named(),
+                self.cannot_be_told.join(", ")
+            ));
+        }
+        sentences
+    }
+}
+
+fn named(axis: &str, own: &str) -> String {
+    if own.is_empty() { axis.to_owned() } else { format!("{axis}, where the workload itself has {own}") }
 }
 
 fn taken(best: &Row, durability: &str) -> String {
@@ -79,11 +138,6 @@ fn against_goal(best: &Row, goal: &str) -> String {
     }
 }
 
-fn are(systems: &[String]) -> String {
-    let verb = if systems.len() == 1 { "is" } else { "are" };
-    format!("{} {verb}", systems.join(", "))
-}
-
 fn times(times: f64) -> String {
     if times.is_finite() { format!("{} times", ratio(times)) } else { "infinitely many times".to_owned() }
 }
@@ -93,10 +147,17 @@ fn why(one: &Beside) -> String {
 }
 
 fn flip(flip: &Flip) -> String {
-    let times =
-        if flip.times.is_finite() { format!(", {} times ahead", ratio(flip.times)) } else { String::new() };
+    // With less throughput it is ahead for the goal's sake.
+    let times = match flip.times > 1.0 {
+        true => format!("{} times ahead", ratio(flip.times)),
+        false => "which keeps the goal there".to_owned(),
+    };
     format!(
-        "Along {}, {} leads up to {}, and {} from {} on{times}.",
-        flip.axis, flip.before, flip.until, flip.after, flip.from
+        "Along {}, {} leads up to {}, and {} from {} on, {times}.",
+        named(&flip.axis, &flip.own),
+        flip.before,
+        flip.until,
+        flip.after,
+        flip.from
     )
 }

@@ -83,6 +83,20 @@ pub fn of_systems(summaries: &[&Summary]) -> Vec<String> {
 const SPREAD: &str = "the repetitions spread over";
 const FEW_SAMPLES: &str = "the time shares rest on";
 
+/// Whose interval was so short that chance has decided.
+pub fn of_short(summaries: &[&Summary]) -> Vec<String> {
+    let is_short =
+        |summary: &&&Summary| !summary.simulated && summary.duration_s < SHORTEST_INTERVAL.as_secs_f64();
+    let shortest = summaries.iter().filter(is_short).map(|summary| summary.duration_s).min_by(f64::total_cmp);
+    let warning = |seconds: f64| {
+        let shown = durations::show(Duration::from_secs_f64(seconds));
+        format!(
+            "an interval of {shown} is decided by chance; measure again what matters, or use a larger --effort"
+        )
+    };
+    shortest.map(warning).into_iter().collect()
+}
+
 /// What to do about a spread: a simulated machine is as quiet as can be.
 const fn quiet(simulated: bool) -> &'static str {
     if simulated { "use a longer --duration" } else { "quiet the machine, or use a longer --duration" }

@@ -3,7 +3,7 @@
 use super::Described;
 use super::client::DescribedClient;
 use super::expression::column;
-use super::specification::Invariant;
+use super::specification::{Invariant, SummedColumn};
 use crate::audit::{Audited, Finding};
 use contract::telling::{tell, told};
 use contract::{
@@ -26,12 +26,28 @@ impl Audit<'_> {
         &self.0.specification.invariants
     }
 
-    fn rows(&self, invariant: &Invariant) -> u64 {
-        self.0.specification.tables[invariant.table.index()].rows
+    /// The columns of all invariants in their order.
+    fn columns(&self) -> impl Iterator<Item = SummedColumn> + '_ {
+        self.invariants().iter().flat_map(|invariant| invariant.columns.iter().copied())
     }
 
-    fn chunks(&self, invariant: &Invariant) -> u64 {
-        self.rows(invariant).div_ceil(CHUNK)
+    fn rows(&self, of: SummedColumn) -> u64 {
+        self.0.specification.tables[of.table.index()].rows
+    }
+
+    fn chunks(&self, of: SummedColumn) -> u64 {
+        self.rows(of).div_ceil(CHUNK)
+    }
+
+    fn name(&self, of: SummedColumn) -> String {
+        let table = &self.0.specification.tables[of.table.index()];
+        format!("{}.{}", table.name, table.columns[of.column])
+    }
+
+    /// Of a column that was loaded.
+    fn loaded(&self, of: SummedColumn) -> i64 {
+        let table = &self.0.specification.tables[of.table.index()];
+        table.fill[of.column].wrapping_mul(table.rows as i64)
     }
 }
 
@@ -55,8 +71,8 @@ impl crate::audit::Audit<DescribedClient> for Audit<'_> {
         let count = auditors.len() as u64;
         let mut most = 0;
         for (auditor, first) in auditors.iter_mut().zip(0..) {
-            // Each takes every so manieth chunk of all invariants together.
-            let all: u64 = self.invariants().iter().map(|invariant| self.chunks(invariant)).sum();
+            // Each takes every so manieth chunk of all columns together.
+            let all: u64 = self.columns().map(|column| self.chunks(column)).sum();
             let own = all.saturating_sub(first).div_ceil(count);
             most = most.max(own.saturating_sub(auditor.read));
             (auditor.first, auditor.stride) = (first, count);
@@ -69,20 +85,26 @@ impl crate::audit::Audit<DescribedClient> for Audit<'_> {
     }
 
     fn verdict_of_anybody(&self, auditors: &[Auditor]) -> Result<(), Finding> {
-        for (number, invariant) in self.invariants().iter().enumerate() {
-            let of = |auditor: &Auditor| auditor.found.get(number).copied().unwrap_or_default();
-            let (rows, sum) = auditors
-                .iter()
-                .map(of)
-                .fold((0, 0i64), |(rows, sum), (more, other)| (rows + more, sum.wrapping_add(other)));
-            let table = &self.0.specification.tables[invariant.table.index()];
-            let name = format!("{}.{}", table.name, table.columns[invariant.column]);
-            if rows != table.rows {
-                return Err(Violation::Incomplete { name, rows: table.rows, read: rows }.into());
+        let mut number = 0;
+        for invariant in self.invariants() {
+            let (mut expected, mut found) = (0i64, 0i64);
+            for &column in &invariant.columns {
+                let of = |auditor: &Auditor| auditor.found.get(number).copied().unwrap_or_default();
+                let (read, sum) = auditors
+                    .iter()
+                    .map(of)
+                    .fold((0, 0i64), |(rows, sum), (more, other)| (rows + more, sum.wrapping_add(other)));
+                let rows = self.rows(column);
+                if read != rows {
+                    return Err(Violation::Incomplete { name: self.name(column), rows, read }.into());
+                }
+                found = found.wrapping_add(sum);
+                expected = expected.wrapping_add(self.loaded(column));
+                number += 1;
             }
-            let expected = table.fill[invariant.column].wrapping_mul(table.rows as i64);
-            if sum != expected {
-                return Err(Violation::Sum { name, expected, found: sum }.into());
+            if found != expected {
+                let names: Vec<String> = invariant.columns.iter().map(|column| self.name(*column)).collect();
+                return Err(Violation::Sum { name: names.join(" + "), expected, found }.into());
             }
         }
         Ok(())
@@ -101,8 +123,7 @@ impl Workload for Audit<'_> {
     }
 
     fn client(&self, _: Seat) -> Auditor {
-        let all = self.invariants().iter();
-        let parts = all.map(|invariant| (*invariant, self.rows(invariant), self.chunks(invariant)));
+        let parts = self.columns().map(|column| (column, self.rows(column), self.chunks(column)));
         Auditor { parts: parts.collect(), first: 0, stride: 1, read: 0, found: Vec::new() }
     }
 }
@@ -110,13 +131,13 @@ impl Workload for Audit<'_> {
 /// Adds its share of the rows up.
 #[derive(Clone, Debug)]
 pub struct Auditor {
-    /// Each invariant, with the rows and the chunks of its table.
-    parts: Vec<(Invariant, u64, u64)>,
+    /// Each column, with the rows and the chunks of its table.
+    parts: Vec<(SummedColumn, u64, u64)>,
     first: u64,
     stride: u64,
     /// Chunks that it has drawn.
     read: u64,
-    /// By invariant, rows and sum.
+    /// By column, rows and sum.
     found: Vec<(u64, i64)>,
 }
 
@@ -126,15 +147,15 @@ impl Client for Auditor {
     fn next(&mut self) -> AuditTransaction {
         let mut chunk = self.first + self.read * self.stride;
         self.read += 1;
-        for (number, (invariant, rows, chunks)) in self.parts.iter().enumerate() {
+        for (number, (column, rows, chunks)) in self.parts.iter().enumerate() {
             if chunk < *chunks {
                 let rows = chunk * CHUNK..(*rows).min((chunk + 1) * CHUNK);
-                return AuditTransaction { number, invariant: *invariant, rows, found: Cell::default() };
+                return AuditTransaction { number, of: *column, rows, found: Cell::default() };
             }
             chunk -= chunks;
         }
         // All is read: nothing more, of any.
-        AuditTransaction { number: 0, invariant: self.parts[0].0, rows: 0..0, found: Cell::default() }
+        AuditTransaction { number: 0, of: self.parts[0].0, rows: 0..0, found: Cell::default() }
     }
 
     fn finished(&mut self, transaction: AuditTransaction, completion: &Completion<'_>) {
@@ -160,14 +181,14 @@ impl Client for Auditor {
 #[derive(Debug)]
 pub struct AuditTransaction {
     number: usize,
-    invariant: Invariant,
+    of: SummedColumn,
     rows: Range<u64>,
     found: Cell<(u64, i64)>,
 }
 
 impl AuditTransaction {
     fn span(&self) -> Span {
-        Span::new(8 * self.invariant.column, 8)
+        Span::new(8 * self.of.column, 8)
     }
 }
 
@@ -175,7 +196,7 @@ impl Procedure for AuditTransaction {
     fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
         let mut found = (0, 0i64);
         for row in self.rows.clone() {
-            let _ = txn.read(self.invariant.table, Key(row), self.span(), &mut |bytes| {
+            let _ = txn.read(self.of.table, Key(row), self.span(), &mut |bytes| {
                 found = (found.0 + 1, found.1.wrapping_add(column(bytes, 0)));
             })?;
         }
@@ -184,9 +205,7 @@ impl Procedure for AuditTransaction {
     }
 
     fn plan<T: Transaction + ?Sized>(&self, _: &mut T, plan: &mut Plan) -> Result<(), Abort> {
-        self.rows
-            .clone()
-            .for_each(|row| plan.touch(self.invariant.table, Key(row), self.span(), Access::Read));
+        self.rows.clone().for_each(|row| plan.touch(self.of.table, Key(row), self.span(), Access::Read));
         Ok(())
     }
 }
@@ -205,7 +224,7 @@ pub enum Violation {
     },
     /// A sum has changed.
     Sum {
-        /// The column.
+        /// The column, or several, added up.
         name: String,
         /// What was loaded.
         expected: i64,

@@ -2,6 +2,7 @@
 
 use super::specification::{Draw, DrawKind, MOST_VARIABLES, Where};
 use crate::random::choose;
+use crate::zipf::Zipf;
 use contract::Seat;
 use fastrand::Rng;
 
@@ -9,6 +10,9 @@ use fastrand::Rng;
 const COUNT_BITS: u32 = 38;
 /// And of the seed, which is another one in each repetition: keys of earlier ones are not drawn again.
 const SEED_BITS: u32 = 14;
+
+/// Of so many draws one at least is another row, where there is one in its place; otherwise any other row is taken.
+const MOST_DRAWS: usize = 100;
 
 /// Draws for the client at a seat.
 #[derive(Clone, Debug)]
@@ -39,18 +43,27 @@ impl Drawing {
             variables[number] = match &draw.kind {
                 DrawKind::Number { from, to } => self.rng.i64(*from..=*to),
                 DrawKind::New { first } => self.new_key(*first),
-                DrawKind::Row { rows, zipf, other_than, place } => loop {
-                    let rank = match zipf {
-                        Some(zipf) => zipf.draw(&mut self.rng),
-                        None => self.rng.u64(0..*rows),
-                    };
-                    let row = self.placed(rank, *rows, *place) as i64;
-                    if other_than.is_none_or(|other| variables[other] != row) {
-                        break row;
-                    }
-                },
+                DrawKind::Row { rows, zipf, other_than, place } => {
+                    let other_than = other_than.map(|other| variables[other]);
+                    self.row(*rows, zipf.as_ref(), *place, other_than)
+                }
             };
         }
+    }
+
+    fn row(&mut self, rows: u64, zipf: Option<&Zipf>, place: Where, other_than: Option<i64>) -> i64 {
+        for _ in 0..MOST_DRAWS {
+            let rank = match zipf {
+                Some(zipf) => zipf.draw(&mut self.rng),
+                None => self.rng.u64(0..rows),
+            };
+            let row = self.placed(rank, rows, place) as i64;
+            if other_than != Some(row) {
+                return row;
+            }
+        }
+        // Its partition has no other row: the next one of the table, of which there are two at least.
+        other_than.map_or(0, |other| (other + 1) % rows as i64)
     }
 
     /// The row in the place of `rank`: as hot, and in the partition that it is to be in. Where a table has too few rows for that it is the row itself.
@@ -91,7 +104,6 @@ impl Drawing {
 mod tests {
     use super::*;
     use crate::random::{Chance, generator};
-    use crate::zipf::Zipf;
     use std::collections::HashSet;
 
     fn row(rows: u64, remote: f64) -> Draw {
@@ -128,6 +140,31 @@ mod tests {
                     let key = drawing.new_key(100);
                     assert!(key >= 100 && key as u64 % 3 == worker as u64, "{key}");
                     assert!(seen.insert(key), "{key} twice");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn where_a_partition_has_one_row_the_second_is_of_another_partition() {
+        for (rows, homes) in [(2, 2), (3, 2), (36, 36), (100, 72)] {
+            for worker in 0..homes as usize {
+                let seat = Seat::new(worker, homes as usize, 1).over(homes);
+                let mut drawing = Drawing::new(generator(seat), seat);
+                let draw = |other_than| Draw {
+                    name: String::new(),
+                    kind: DrawKind::Row {
+                        rows,
+                        zipf: None,
+                        other_than,
+                        place: Where::Home { remote: Chance::percent(0.0) },
+                    },
+                };
+                for _ in 0..100 {
+                    let mut variables = [0; MOST_VARIABLES];
+                    drawing.draw(&[draw(None), draw(Some(0))], &mut variables);
+                    assert_ne!(variables[0], variables[1], "{rows} rows, {homes} partitions");
+                    assert!((0..rows as i64).contains(&variables[1]));
                 }
             }
         }

@@ -14,13 +14,23 @@ pub const EXAMPLES: [(&str, &str); 4] = [
 
 /// The text of a file: that on the disk, or of an example the one inside.
 pub(super) fn text_of(file: &str) -> io::Result<String> {
-    match fs::read_to_string(file) {
+    match fs::read(file).and_then(in_utf8) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let example = EXAMPLES.iter().find(|(path, _)| *path == file);
             example.map(|(_, text)| (*text).to_owned()).ok_or(error)
         }
         read => read,
     }
+}
+
+/// Text, or the line at which it is none.
+fn in_utf8(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        let what = format!("line {line}: it is not UTF-8; allowed: text in UTF-8");
+        io::Error::new(ErrorKind::InvalidData, what)
+    })
 }
 
 #[cfg(test)]

@@ -16,6 +16,9 @@ use std::fmt;
 /// Values that an evaluation may hold at a time.
 const DEPTH: usize = 16;
 
+/// Brackets and signs that may stand around a factor.
+const MOST_NESTED: usize = 64;
+
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name {
@@ -82,8 +85,8 @@ pub(super) fn set_column(row: &mut [u8], number: usize, value: i64) {
 }
 
 impl Expression {
-    /// Reads one. `resolve` says what a name stands for.
-    pub fn parse(text: &str, resolve: &dyn Fn(&str) -> Option<Name>) -> Result<Expression, String> {
+    /// Reads one. `resolve` says what a name stands for, or in words why it stands for nothing.
+    pub fn parse(text: &str, resolve: Resolve<'_>) -> Result<Expression, String> {
         let mut parser = Parser::new(text, resolve);
         let expression = parser.expression()?;
         parser.end()?;
@@ -144,7 +147,7 @@ impl Expression {
 
 impl Condition {
     /// Reads one.
-    pub fn parse(text: &str, resolve: &dyn Fn(&str) -> Option<Name>) -> Result<Condition, String> {
+    pub fn parse(text: &str, resolve: Resolve<'_>) -> Result<Condition, String> {
         let mut parser = Parser::new(text, resolve);
         let mut all = Vec::new();
         loop {
@@ -176,10 +179,14 @@ impl Condition {
     }
 }
 
+/// What names stand for.
+type Resolve<'a> = &'a dyn Fn(&str) -> Result<Name, String>;
+
 /// A word of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Word {
-    Number(i64),
+    /// Without its sign: of the least number it is one more than the greatest.
+    Number(u64),
     Name(String),
     Sign(&'static str),
 }
@@ -200,12 +207,14 @@ const SIGNS: [&str; 11] = ["!=", "<=", ">=", "=", "<", ">", "+", "-", "*", "(", 
 struct Parser<'a> {
     words: Result<Vec<Word>, String>,
     next: usize,
-    resolve: &'a dyn Fn(&str) -> Option<Name>,
+    resolve: Resolve<'a>,
+    /// Brackets and signs that are open.
+    nested: usize,
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &str, resolve: &'a dyn Fn(&str) -> Option<Name>) -> Self {
-        Parser { words: words(text), next: 0, resolve }
+    fn new(text: &str, resolve: Resolve<'a>) -> Self {
+        Parser { words: words(text), next: 0, resolve, nested: 0 }
     }
 
     fn peek(&self) -> Result<Option<&Word>, String> {
@@ -268,7 +277,18 @@ impl<'a> Parser<'a> {
     }
 
     fn factor(&mut self, ops: &mut Vec<Op>) -> Result<(), String> {
-        if self.takes("-") {
+        if self.nested == MOST_NESTED {
+            return Err(format!("more than {MOST_NESTED} brackets and signs are open"));
+        }
+        self.nested += 1;
+        let read = self.nested_factor(ops);
+        self.nested -= 1;
+        read
+    }
+
+    fn nested_factor(&mut self, ops: &mut Vec<Op>) -> Result<(), String> {
+        let is_negative = self.takes("-");
+        if is_negative && !matches!(self.peek()?, Some(Word::Number(_))) {
             self.factor(ops)?;
             ops.push(Op::Negate);
             return Ok(());
@@ -278,10 +298,8 @@ impl<'a> Parser<'a> {
             return if self.takes(")") { Ok(()) } else { Err("a bracket is not closed".to_owned()) };
         }
         let op = match self.peek()? {
-            Some(Word::Number(number)) => Op::Number(*number),
-            Some(Word::Name(name)) => {
-                Op::Name((self.resolve)(name).ok_or_else(|| format!("'{name}' is not known here"))?)
-            }
+            Some(Word::Number(number)) => Op::Number(signed(*number, is_negative)?),
+            Some(Word::Name(name)) => Op::Name((self.resolve)(name)?),
             Some(word) => return Err(format!("'{word}' where a number or a name should be")),
             None => return Err("it ends where a number or a name should be".to_owned()),
         };
@@ -306,6 +324,15 @@ impl<'a> Parser<'a> {
     }
 }
 
+fn signed(number: u64, is_negative: bool) -> Result<i64, String> {
+    let signed = if is_negative { 0i64.checked_sub_unsigned(number) } else { i64::try_from(number).ok() };
+    signed.ok_or_else(|| not_whole(&number.to_string()))
+}
+
+fn not_whole(word: &str) -> String {
+    format!("'{word}' is no whole number of 64 bits")
+}
+
 fn words(text: &str) -> Result<Vec<Word>, String> {
     let (mut words, mut left) = (Vec::new(), text.trim_start());
     while let Some(first) = left.chars().next() {
@@ -317,9 +344,7 @@ fn words(text: &str) -> Result<Vec<Word>, String> {
             let end = left.find(|c| !is_of_name(c)).unwrap_or(left.len());
             let word = &left[..end];
             words.push(match first.is_ascii_digit() {
-                true => Word::Number(
-                    word.replace('_', "").parse().map_err(|_| format!("'{word}' is no whole number"))?,
-                ),
+                true => Word::Number(word.replace('_', "").parse().map_err(|_| not_whole(word))?),
                 false => Word::Name(word.to_owned()),
             });
             left = &left[end..];
@@ -335,13 +360,13 @@ fn words(text: &str) -> Result<Vec<Word>, String> {
 mod tests {
     use super::*;
 
-    fn resolve(name: &str) -> Option<Name> {
+    fn resolve(name: &str) -> Result<Name, String> {
         match name {
-            "amount" => Some(Name::Variable(0)),
-            "from.balance" => Some(Name::Variable(1)),
-            "balance" => Some(Name::Column(0)),
-            "limit" => Some(Name::Column(1)),
-            _ => None,
+            "amount" => Ok(Name::Variable(0)),
+            "from.balance" => Ok(Name::Variable(1)),
+            "balance" => Ok(Name::Column(0)),
+            "limit" => Ok(Name::Column(1)),
+            _ => Err(format!("'{name}' is not known here")),
         }
     }
 
@@ -372,6 +397,9 @@ mod tests {
             ("-limit * 2", 14),
             ("2 * -(amount + from.balance)", -70),
             ("9223372036854775807 + 1", i64::MIN),
+            ("-9223372036854775808", i64::MIN),
+            ("0 - -9223372036854775808 * 1", i64::MIN),
+            ("- - 3", 3),
         ] {
             assert_eq!(value(text), Ok(expected), "{text}");
         }
@@ -399,7 +427,8 @@ mod tests {
             ("(1", "a bracket is not closed"),
             ("1 2", "'2' where it should end"),
             ("1 % 2", "'%' is no part of an expression"),
-            ("99999999999999999999", "'99999999999999999999' is no whole number"),
+            ("99999999999999999999", "'99999999999999999999' is no whole number of 64 bits"),
+            ("9223372036854775808", "'9223372036854775808' is no whole number of 64 bits"),
             ("* 2", "'*' where a number or a name should be"),
         ] {
             assert_eq!(value(text), Err(why.to_owned()), "{text}");
@@ -407,5 +436,9 @@ mod tests {
         assert_eq!(holds("balance"), Err("nothing is compared; allowed: =, !=, <, <=, >, >=".to_owned()));
         let deep = format!("{}1{}", "1+(".repeat(20), ")".repeat(20));
         assert!(value(&deep).is_err(), "{deep}");
+        for what in ["(", "-"] {
+            let why = "more than 64 brackets and signs are open".to_owned();
+            assert_eq!(value(&format!("{}1", what.repeat(200_000))), Err(why), "200,000 {what}");
+        }
     }
 }

@@ -42,7 +42,7 @@
 //! *Steps* read, update, write (blindly), insert, delete and scan, in their order. Keys and values are expressions (`expression.rs`) of what was drawn, of columns of rows that were read before (`as`), and
 //! in `set` and `require` of the row's own columns. A row of which `require` does not hold rolls the transaction back; one that is missing is left out, or rolls it back (`missing = "roll-back"`).
 //!
-//! *Invariants* are sums that the audit adds up after a run. A *goal*, in `[goal]`, is what `trireme advise` looks for.
+//! *Invariants* are sums, of one column or of several together, that the audit adds up after a run. A *goal*, in `[goal]`, is what `trireme advise` looks for.
 //!
 //! The whole language with its errors is in the repository's `docs/workloads.md`.
 
@@ -172,6 +172,21 @@ impl Described {
     /// What its file wants of whatever runs it.
     pub fn goal(&self) -> Goal {
         self.specification.goal
+    }
+
+    /// How skewed its draws of rows are: the different exponents that are more than 0, rising; 0 if none is.
+    pub fn thetas(&self) -> Vec<f64> {
+        self.specification.thetas.clone()
+    }
+
+    /// How often its draws take rows of other partitions, in percent: the different values that are more than 0, rising; 0 if there are none.
+    pub fn remotes(&self) -> Vec<f64> {
+        self.specification.remotes.clone()
+    }
+
+    /// Whether it says sums that an audit adds up.
+    pub fn has_invariants(&self) -> bool {
+        !self.specification.invariants.is_empty()
     }
 
     /// Whether its transactions delete rows.

@@ -5,8 +5,11 @@ use super::kind::FileKind;
 use crate::random::Chance;
 use crate::zipf::Zipf;
 use contract::{Durability, TableId};
-use serde::Deserialize;
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 use toml::Spanned;
 
@@ -18,6 +21,12 @@ pub(super) const MOST_ROW_BYTES: usize = 4096;
 const MOST_ROWS: u64 = 1 << 36;
 /// Rows that a scan shows at most.
 const MOST_SCANNED: usize = 10_000;
+/// Tables at most.
+const MOST_TABLES: usize = 1000;
+/// Kinds of transactions at most.
+const MOST_KINDS: usize = 1000;
+/// The largest weight of a kind; the least is one by this.
+const MOST_WEIGHT: f64 = 1e9;
 
 /// A table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +89,17 @@ pub(super) struct Step {
     pub variables: Option<usize>,
     /// Whether the transaction rolls back where the row is not there.
     pub must_be_there: bool,
+    /// What a plan has to know of it.
+    pub foresight: Foresight,
+}
+
+/// What a plan has to know of a step, to tell the keys of later ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Foresight {
+    /// What the row holds: a later key follows from what was read.
+    pub reads: bool,
+    /// What it writes: a later step of the same table reads for a later key.
+    pub writes: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -102,9 +122,15 @@ pub(super) enum Action {
     },
 }
 
-/// A column whose sum over all rows no transaction changes.
-#[derive(Clone, Copy, Debug)]
+/// Columns whose sum over all their rows no transaction changes.
+#[derive(Clone, Debug)]
 pub(super) struct Invariant {
+    pub columns: Vec<SummedColumn>,
+}
+
+/// A column of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SummedColumn {
     pub table: TableId,
     pub column: usize,
 }
@@ -117,6 +143,10 @@ pub(super) struct Specification {
     pub names: &'static [&'static str],
     pub invariants: Vec<Invariant>,
     pub goal: Goal,
+    /// The different skews of draws of rows, rising.
+    pub thetas: Vec<f64>,
+    /// Their different percentages of rows of other partitions, rising.
+    pub remotes: Vec<f64>,
 }
 
 /// What is wanted of whatever runs a workload.
@@ -142,7 +172,9 @@ pub(super) struct Adjustments {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileText {
+    #[serde(default)]
     tables: BTreeMap<String, TableText>,
+    #[serde(default)]
     transactions: BTreeMap<String, KindText>,
     #[serde(default)]
     invariants: Vec<InvariantText>,
@@ -175,7 +207,7 @@ struct TableText {
 struct KindText {
     weight: f64,
     #[serde(default)]
-    draw: Vec<DrawText>,
+    draw: Vec<Spanned<DrawText>>,
     steps: Vec<Spanned<StepText>>,
 }
 
@@ -208,22 +240,41 @@ struct StepText {
     #[serde(rename = "as")]
     name: Option<String>,
     rows: Option<usize>,
-    #[serde(default)]
-    missing: Missing,
+    missing: Option<Missing>,
 }
 
 /// A number may be written as one.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum ExpressionText {
-    Number(i64),
-    Text(String),
+struct ExpressionText(String);
+
+impl<'de> Deserialize<'de> for ExpressionText {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Read;
+        impl Visitor<'_> for Read {
+            type Value = ExpressionText;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number or an expression in quotes")
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<ExpressionText, E> {
+                Ok(ExpressionText(number.to_string()))
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<ExpressionText, E> {
+                Ok(ExpressionText(number.to_string()))
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<ExpressionText, E> {
+                Ok(ExpressionText(text.to_owned()))
+            }
+        }
+        from.deserialize_any(Read)
+    }
 }
 
-#[derive(Clone, Copy, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 enum Missing {
-    #[default]
     GoOn,
     RollBack,
 }
@@ -231,14 +282,22 @@ enum Missing {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct InvariantText {
-    sum_of: String,
+    sum_of: OneOrMore,
 }
 
-impl ExpressionText {
-    fn text(&self) -> String {
+/// One may be written without brackets.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected 'TABLE.COLUMN', or several of them between brackets")]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+impl OneOrMore {
+    fn all(&self) -> &[String] {
         match self {
-            ExpressionText::Number(number) => number.to_string(),
-            ExpressionText::Text(text) => text.clone(),
+            OneOrMore::One(one) => std::slice::from_ref(one),
+            OneOrMore::More(all) => all,
         }
     }
 }
@@ -256,15 +315,21 @@ impl Specification {
     /// Reads a file's text, and changes what `adjusted` says. In words what is wrong with it, and where.
     pub fn parse(text: &str, adjusted: &Adjustments) -> Result<Specification, String> {
         let mut file: FileText = toml::from_str(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| line_of(text, span.start));
-            format!("line {line}: {}{}", error.message(), FileKind::Workload.but(text))
+            let span = error.span().unwrap_or(0..0);
+            let line = line_of(text, span.start);
+            format!("line {line}: {}{}", in_words(error.message(), text, span), FileKind::Workload.but(text))
         })?;
         adjusted.apply(&mut file);
+        for (what, there, most) in [
+            ("tables", file.tables.len(), MOST_TABLES),
+            ("kinds of transactions", file.transactions.len(), MOST_KINDS),
+        ] {
+            if !(1..=most).contains(&there) {
+                return Err(format!("it has {there} {what}; allowed: 1 to {most}"));
+            }
+        }
         let tables =
             file.tables.iter().map(|(name, table)| table.checked(name)).collect::<Result<Vec<_>, _>>()?;
-        if tables.is_empty() || file.transactions.is_empty() {
-            return Err("it has no tables, or no transactions; allowed: one of both at least".to_owned());
-        }
         let kinds = file
             .transactions
             .iter()
@@ -279,7 +344,10 @@ impl Specification {
             .collect::<Result<Vec<_>, _>>()?;
         let goal = file.goal.checked().map_err(|what| format!("goal: {what}"))?;
         let names: Vec<&'static str> = kinds.iter().map(|kind| kind.name).collect();
-        Ok(Specification { tables, kinds, names: Box::leak(names.into_boxed_slice()), invariants, goal })
+        let names = Box::leak(names.into_boxed_slice());
+        let thetas = different(&file, |draw| draw.theta);
+        let remotes = different(&file, |draw| draw.remote);
+        Ok(Specification { tables, kinds, names, invariants, goal, thetas, remotes })
     }
 
     /// Whether a transaction deletes rows.
@@ -320,11 +388,30 @@ fn set_where_more_than_0(file: &mut FileText, to: Option<f64>, of: fn(&mut DrawT
     if to.is_none() {
         return;
     }
-    let draws = file.transactions.values_mut().flat_map(|kind| &mut kind.draw);
+    let draws = file.transactions.values_mut().flat_map(|kind| &mut kind.draw).map(Spanned::get_mut);
     let mut draws: Vec<&mut Option<f64>> = draws.filter(|draw| draw.row_of.is_some()).map(of).collect();
     let is_more = |value: &Option<f64>| value.is_some_and(|value| value > 0.0);
     let is_somewhere = draws.iter().any(|value| is_more(value));
     draws.iter_mut().filter(|value| !is_somewhere || is_more(value)).for_each(|value| **value = to);
+}
+
+/// The different values more than 0 that draws of rows have, rising; 0 if there are none.
+fn different(file: &FileText, of: fn(&DrawText) -> Option<f64>) -> Vec<f64> {
+    let draws = file.transactions.values().flat_map(|kind| &kind.draw).map(Spanned::get_ref);
+    let mut values: Vec<f64> = draws.filter_map(of).filter(|value| *value > 0.0).collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    if values.is_empty() { vec![0.0] } else { values }
+}
+
+/// What the reader of TOML says is wrong, without names of types.
+fn in_words(message: &str, text: &str, span: Range<usize>) -> String {
+    match message {
+        "duplicate key" => format!("'{}' is there twice", text.get(span).unwrap_or_default()),
+        other => other
+            .replace("expected u64", "expected a whole number, 0 at least")
+            .replace("expected usize", "expected a whole number, 0 at least"),
+    }
 }
 
 impl GoalText {
@@ -355,15 +442,14 @@ impl TableText {
     fn checked(&self, name: &str) -> Result<Table, String> {
         let refuse = |what: String| Err(format!("tables.{name}: {what}"));
         let columns = &self.columns;
-        let is_name = |name: &String| {
-            let mut letters = name.chars();
-            let first = letters.next().is_some_and(|first| first.is_ascii_alphabetic());
-            first && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
-        };
-        if columns.is_empty() || !columns.iter().all(is_name) {
-            return refuse(
-                "columns: allowed: names of letters, digits and underscores, one at least".to_owned(),
-            );
+        if columns.is_empty() {
+            return refuse(format!("columns: there are none; allowed: {NAMES}, one at least"));
+        }
+        if let Some(other) = columns.iter().find(|column| !is_name(column)) {
+            return refuse(format!("columns: '{other}': allowed: {NAMES}"));
+        }
+        if let Some(twice) = first_of_two(columns) {
+            return refuse(format!("columns: '{twice}' is there twice; allowed: each once"));
         }
         let least = 8 * columns.len();
         let row_bytes = self.row_bytes.unwrap_or(least);
@@ -392,6 +478,26 @@ impl TableText {
     }
 }
 
+/// What names of columns, of what is drawn, and of rows that were read are.
+const NAMES: &str = "names of letters, digits and underscores, a letter first, but not 'and'";
+
+fn is_name(name: &str) -> bool {
+    let mut letters = name.chars();
+    let first = letters.next().is_some_and(|first| first.is_ascii_alphabetic());
+    first && letters.all(|c| c.is_ascii_alphanumeric() || c == '_') && name != "and"
+}
+
+/// The beginning of a text that is too long for a line.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 80;
+    let shown: String = text.chars().take(MOST).collect();
+    if shown.len() < text.len() { format!("{shown}...") } else { shown }
+}
+
+fn first_of_two(names: &[String]) -> Option<&String> {
+    names.iter().enumerate().find(|(number, name)| names[..*number].contains(name)).map(|(_, name)| name)
+}
+
 fn table_of(name: &str, tables: &[Table]) -> Result<TableId, String> {
     let found = tables.iter().position(|table| table.name == name);
     let found = found.ok_or_else(|| {
@@ -402,26 +508,28 @@ fn table_of(name: &str, tables: &[Table]) -> Result<TableId, String> {
 
 impl KindText {
     fn checked(&self, name: &str, tables: &[Table], text: &str) -> Result<Kind, String> {
-        if !(self.weight.is_finite() && self.weight > 0.0) {
-            return Err(format!("weight {}: allowed: more than 0", self.weight));
+        if !(1.0 / MOST_WEIGHT..=MOST_WEIGHT).contains(&self.weight) {
+            return Err(format!(
+                "weight {:?}: allowed: more than 0, from {:e} to {MOST_WEIGHT:e}",
+                self.weight,
+                1.0 / MOST_WEIGHT
+            ));
         }
         let mut variables: Vec<String> = Vec::new();
         let mut draws: Vec<Draw> = Vec::new();
         for draw in &self.draw {
-            let checked =
-                draw.checked(tables, &draws).map_err(|what| format!("draw {}: {what}", draw.name))?;
-            if variables.contains(&draw.name) {
-                return Err(format!("draw {}: it is drawn twice", draw.name));
-            }
-            variables.push(draw.name.clone());
+            let checked = draw.get_ref().checked(tables, &draws).map_err(|what| {
+                format!("line {}: draw {}: {what}", line_of(text, draw.span().start), draw.get_ref().name)
+            })?;
+            variables.push(checked.name.clone());
             draws.push(checked);
         }
         let mut steps = Vec::new();
         for step in &self.steps {
-            let line = line_of(text, step.span().start);
             let checked = step.get_ref().checked(tables, &mut variables);
-            steps.push(checked.map_err(|what| format!("line {line}: {what}"))?);
+            steps.push(checked.map_err(|what| format!("line {}: {what}", line_of(text, step.span().start)))?);
         }
+        foresee(&mut steps, draws.len());
         if steps.is_empty() {
             return Err("it has no steps; allowed: one at least".to_owned());
         }
@@ -435,9 +543,31 @@ impl KindText {
     }
 }
 
+/// Finds what plans have to know, from the last step to the first. The first variables are `drawn`, the others read.
+fn foresee(steps: &mut [Step], drawn: usize) {
+    let mut is_followed = false;
+    let mut read_later: Vec<TableId> = Vec::new();
+    for step in steps.iter_mut().rev() {
+        step.foresight = Foresight {
+            reads: is_followed && step.variables.is_some(),
+            writes: read_later.contains(&step.table),
+        };
+        if step.foresight.reads {
+            read_later.push(step.table);
+        }
+        is_followed |= step.key.depends_on_variables_from(drawn);
+    }
+}
+
 impl DrawText {
     fn checked(&self, tables: &[Table], before: &[Draw]) -> Result<Draw, String> {
         let DrawText { name, row_of, new_key_of, from, to, theta, other_than, remote } = self;
+        if !is_name(name) {
+            return Err(format!("allowed: {NAMES}"));
+        }
+        if before.iter().any(|draw| draw.name == *name) {
+            return Err("it is drawn twice; allowed: each name once".to_owned());
+        }
         let of_rows = [theta.is_some(), other_than.is_some(), remote.is_some()].contains(&true);
         let kind = match (row_of, new_key_of, from, to) {
             (Some(table), None, None, None) => {
@@ -503,26 +633,37 @@ impl StepText {
             ("require", self.require.is_some(), sees_row),
             ("as", self.name.is_some(), sees_row),
             ("rows", self.rows.is_some(), what == "scan"),
+            ("missing", self.missing.is_some(), !["insert", "scan"].contains(&what)),
         ] {
             if is_given && !fits {
                 return Err(format!("{option} does not go with {what}"));
             }
         }
+        if let Some(name) = self.name.as_ref().filter(|name| !is_name(name)) {
+            return Err(format!("as '{name}': allowed: {NAMES}"));
+        }
         let known = variables.clone();
-        let variable = move |name: &str| known.iter().position(|known| known == name).map(Name::Variable);
+        let unknown = |name: &str| format!("'{name}' is not known here");
+        let place = |name: &str| known.iter().position(|known| known == name);
+        let variable = |name: &str| place(name).map(Name::Variable).ok_or_else(|| unknown(name));
         let column = |name: &str| of.columns.iter().position(|column| column == name);
-        let with_columns = |name: &str| match sees_row {
-            true => column(name).map(Name::Column).or_else(|| variable(name)),
-            false => variable(name),
+        let with_columns = |name: &str| match (column(name).filter(|_| sees_row), place(name)) {
+            (Some(_), Some(_)) => Err(format!(
+                "'{name}' is a column of {table} and what was drawn; allowed: another name for what is drawn"
+            )),
+            (Some(column), None) => Ok(Name::Column(column)),
+            (None, Some(variable)) => Ok(Name::Variable(variable)),
+            (None, None) => Err(unknown(name)),
         };
         let names = || {
             let columns = of.columns.iter().filter(|_| sees_row).map(String::as_str);
             allowed(columns.chain(variables.iter().map(String::as_str)))
         };
-        let explained =
-            |what: &str, text: &str, why: String| format!("{what} '{text}': {why}; names here: {}", names());
-        let key = self.key.text();
-        let key = Expression::parse(&key, &variable).map_err(|why| explained("key", &key, why))?;
+        let explained = |what: &str, text: &str, why: String| {
+            format!("{what} '{}': {why}; names here: {}", shortened(text), names())
+        };
+        let key = &self.key.0;
+        let key = Expression::parse(key, &variable).map_err(|why| explained("key", key, why))?;
         let require = self
             .require
             .as_ref()
@@ -533,9 +674,9 @@ impl StepText {
             let number = column(name).ok_or_else(|| {
                 format!("set.{name}: allowed: {}", allowed(of.columns.iter().map(String::as_str)))
             })?;
-            let text = value.text();
-            let value = Expression::parse(&text, &with_columns);
-            set.push((number, value.map_err(|why| explained(&format!("set.{name}"), &text, why))?));
+            let text = &value.0;
+            let value = Expression::parse(text, &with_columns);
+            set.push((number, value.map_err(|why| explained(&format!("set.{name}"), text, why))?));
         }
         let action = match what {
             "read" => Action::Read,
@@ -559,35 +700,56 @@ impl StepText {
         if matches!(&action, Action::Update { set } | Action::Write { set } if set.is_empty()) {
             return Err(format!("{what} sets nothing; allowed: set = {{ COLUMN = EXPRESSION }}"));
         }
-        let first = self.name.as_ref().map(|name| {
+        let prefix = self.name.as_ref().map(|name| format!("{name}."));
+        if let Some(prefix) = &prefix
+            && variables.iter().any(|known| known.starts_with(prefix))
+        {
+            return Err(format!(
+                "as '{}': a row that was read before has this name; allowed: another name",
+                prefix.trim_end_matches('.')
+            ));
+        }
+        let first = prefix.map(|prefix| {
             let first = variables.len();
-            variables.extend(of.columns.iter().map(|column| format!("{name}.{column}")));
+            variables.extend(of.columns.iter().map(|column| format!("{prefix}{column}")));
             first
         });
-        let must_be_there = self.missing == Missing::RollBack;
-        Ok(Step { table: id, key, action, require, variables: first, must_be_there })
+        let must_be_there = self.missing == Some(Missing::RollBack);
+        let foresight = Foresight::default();
+        Ok(Step { table: id, key, action, require, variables: first, must_be_there, foresight })
     }
 }
 
 impl InvariantText {
     fn checked(&self, tables: &[Table], kinds: &[Kind]) -> Result<Invariant, String> {
-        let (table, column) = self
-            .sum_of
-            .split_once('.')
-            .ok_or_else(|| format!("sum_of '{}': allowed: TABLE.COLUMN", self.sum_of))?;
-        let id = table_of(table, tables)?;
-        let columns = &tables[id.index()].columns;
-        let column = columns.iter().position(|known| known == column).ok_or_else(|| {
-            format!("sum_of '{}': allowed: a column of {table}: {}", self.sum_of, columns.join(", "))
-        })?;
-        let changes_rows =
-            |step: &Step| step.table == id && matches!(step.action, Action::Insert { .. } | Action::Delete);
-        match kinds.iter().flat_map(|kind| &kind.steps).any(changes_rows) {
-            true => Err(format!(
-                "sum_of '{}': rows of {table} come or go; allowed: a table that keeps its rows",
-                self.sum_of
-            )),
-            false => Ok(Invariant { table: id, column }),
+        let names = self.sum_of.all();
+        if names.is_empty() {
+            return Err("sum_of: there is nothing; allowed: TABLE.COLUMN, one at least".to_owned());
         }
+        if let Some(twice) = first_of_two(names) {
+            return Err(format!("sum_of '{twice}' is there twice; allowed: each column once"));
+        }
+        let columns = names.iter().map(|name| summed(name, tables, kinds)).collect::<Result<_, _>>()?;
+        Ok(Invariant { columns })
+    }
+}
+
+/// The column of `TABLE.COLUMN`, of a table that keeps its rows.
+fn summed(name: &str, tables: &[Table], kinds: &[Kind]) -> Result<SummedColumn, String> {
+    let (table, column) =
+        name.split_once('.').ok_or_else(|| format!("sum_of '{name}': allowed: TABLE.COLUMN"))?;
+    let id = table_of(table, tables)?;
+    let columns = &tables[id.index()].columns;
+    let column = columns
+        .iter()
+        .position(|known| known == column)
+        .ok_or_else(|| format!("sum_of '{name}': allowed: a column of {table}: {}", columns.join(", ")))?;
+    let changes_rows =
+        |step: &Step| step.table == id && matches!(step.action, Action::Insert { .. } | Action::Delete);
+    match kinds.iter().flat_map(|kind| &kind.steps).any(changes_rows) {
+        true => {
+            Err(format!("sum_of '{name}': rows of {table} come or go; allowed: a table that keeps its rows"))
+        }
+        false => Ok(SummedColumn { table: id, column }),
     }
 }

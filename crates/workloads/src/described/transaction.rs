@@ -1,8 +1,10 @@
 //! One transaction of a workload's file, with what it has drawn.
 
-use super::expression::{Values, column, set_column};
+use super::expression::{Expression, Values, column, set_column};
 use super::specification::{Action, Kind, MOST_ROW_BYTES, MOST_VARIABLES, Specification, Step};
-use contract::{Abort, Access, Direction, Key, Outcome, Plan, Presence, Procedure, Scan, Span, Transaction};
+use contract::{
+    Abort, Access, Direction, Key, Outcome, Plan, Presence, Procedure, Scan, Span, TableId, Transaction,
+};
 use std::hint::black_box;
 use std::ops::Bound;
 
@@ -129,6 +131,72 @@ impl DescribedTransaction {
     }
 }
 
+/// Rows as a transaction will have written them when it reads them again, by their columns; `None` where it has deleted them.
+#[derive(Default)]
+struct OwnWrites(Vec<(TableId, Key, Option<Vec<u8>>)>);
+
+impl OwnWrites {
+    /// The columns of a row, if it is there.
+    fn row<T: Transaction + ?Sized>(
+        &self,
+        look: &mut T,
+        table: TableId,
+        key: Key,
+        columns: usize,
+    ) -> Result<Option<Vec<u8>>, Abort> {
+        if let Some((.., row)) = self.0.iter().rev().find(|(of, own, _)| (*of, *own) == (table, key)) {
+            return Ok(row.clone());
+        }
+        let mut found = None;
+        let _ =
+            look.read(table, key, Span::new(0, columns), &mut |row| found = Some(row[..columns].to_vec()))?;
+        Ok(found)
+    }
+}
+
+impl DescribedTransaction {
+    /// What a step will do to its row. As if it went on, even where it will roll back: by then the row may be another.
+    fn foresee(
+        &self,
+        step: &Step,
+        key: Key,
+        row: Option<Vec<u8>>,
+        variables: &mut [i64; MOST_VARIABLES],
+        own: &mut OwnWrites,
+    ) {
+        let columns = self.columns_bytes(step);
+        let written = match (&step.action, row) {
+            (Action::Insert { set }, None) => {
+                let mut row = vec![0; columns];
+                set_all(set, &Values { variables: &variables[..], row: &[] }, &mut row);
+                Some(row)
+            }
+            (_, None) => return,
+            (Action::Delete, Some(_)) => None,
+            (Action::Write { set }, Some(mut row)) => {
+                set_all(set, &Values { variables: &variables[..], row: &[] }, &mut row);
+                Some(row)
+            }
+            (action, Some(before)) => {
+                Self::see(step, &before, columns, variables);
+                let mut row = before.clone();
+                if let Action::Update { set } = action {
+                    set_all(set, &Values { variables: &variables[..], row: &before }, &mut row);
+                }
+                Some(row)
+            }
+        };
+        if step.foresight.writes {
+            own.0.push((step.table, key, written));
+        }
+    }
+}
+
+/// Sets columns of a row. All values are of what was before.
+fn set_all(set: &[(usize, Expression)], before: &Values<'_>, row: &mut [u8]) {
+    set.iter().for_each(|(column, value)| set_column(row, *column, value.value(before)));
+}
+
 impl Procedure for DescribedTransaction {
     fn run<T: Transaction + ?Sized>(&self, txn: &mut T) -> Result<Outcome, Abort> {
         let mut variables = self.variables;
@@ -145,12 +213,12 @@ impl Procedure for DescribedTransaction {
         self.kind
     }
 
-    /// The keys that follow from what was drawn; and where later ones follow from rows, what those rows say now.
+    /// The keys that follow from what was drawn; and where later ones follow from rows, what those rows say now, or will say once the transaction
+    /// has written them.
     fn plan<T: Transaction + ?Sized>(&self, look: &mut T, plan: &mut Plan) -> Result<(), Abort> {
         let mut variables = self.variables;
-        let Kind { draws, steps, .. } = self.of();
-        let depends = |step: &Step| step.key.depends_on_variables_from(draws.len());
-        for (number, step) in steps.iter().enumerate() {
+        let mut own = OwnWrites::default();
+        for step in &self.of().steps {
             let key = Self::key(step, &variables);
             let (whole, columns) = (self.row_bytes(step), self.columns_bytes(step));
             match &step.action {
@@ -167,10 +235,9 @@ impl Procedure for DescribedTransaction {
                     (0..u64::from(self.partitions)).for_each(|key| plan.declare(step.table, Key(key)));
                 }
             }
-            if step.variables.is_some() && steps[number + 1..].iter().any(depends) {
-                let _ = look.read(step.table, key, Span::new(0, columns), &mut |row| {
-                    Self::see(step, row, columns, &mut variables);
-                })?;
+            if step.foresight.reads || step.foresight.writes {
+                let row = own.row(look, step.table, key, columns)?;
+                self.foresee(step, key, row, &mut variables, &mut own);
             }
         }
         Ok(())
@@ -181,7 +248,7 @@ impl Procedure for DescribedTransaction {
     }
 
     /// Transactions whose steps name rows by what was drawn, and use nothing that another step has read, require nothing, and leave no row out.
-    fn runs_in_fragments(&self, at: &mut dyn FnMut(contract::TableId, Key)) -> bool {
+    fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
         let Kind { draws, steps, .. } = self.of();
         let stands_alone = |step: &Step| {
             step.require.is_none()

@@ -25,7 +25,7 @@ use machine::hardware::environment::Environment;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use workloads::ParameterDescription;
+use workloads::{AnyWorkload, ParameterDescription};
 
 /// What can be typed.
 pub fn arguments() -> Command {
@@ -138,6 +138,7 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let (mut summary, recorded) = machine.run(Judged { trial, workload: &workload })?;
     let told = selection::as_typed(&subject, matches);
     summary.warnings.extend(machine.run(Idle::of(selection.pair(), &told)));
+    summary.warnings.extend(of_invariants(&workload));
 
     let result = CheckResult { subject: &subject, surroundings: &surroundings, summary };
     let kept = folder.as_ref().map_or(Ok(()), |folder| result.write(folder));
@@ -155,6 +156,18 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         output::say(&format!("history: {}, {:.1} MB", path.display(), bytes as f64 / 1e6));
     }
     Ok(exit_code(result.summary.conclusion(), result.summary.canary))
+}
+
+/// A history says whether a run was serializable, and nothing of what a file's sums should be.
+fn of_invariants(workload: &CheckWorkload) -> Option<String> {
+    let CheckWorkload::Measured(workload) = workload else { return None };
+    let AnyWorkload::Described(described) = &**workload else { return None };
+    described.has_invariants().then(|| {
+        format!(
+            "a check judges reads and writes, and adds up no sums: the file's invariants are audited by 'trireme run {}'",
+            harness::advice::words(workload)
+        )
+    })
 }
 
 /// A trial, on whatever machine.
