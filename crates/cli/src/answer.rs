@@ -597,9 +597,13 @@ fn of_claim(claim: &Told, margin: &str) -> String {
     text
 }
 
-/// How many claims came out how.
-pub fn of_sum(sum: &Sum) -> String {
-    sum.sentences().iter().map(|sentence| format!("{sentence}\n")).collect()
+/// How many claims came out how, and of how many figures there is nothing to judge them by.
+pub fn of_sum(sum: &Sum, missing: usize) -> String {
+    let mut text: String = sum.sentences().iter().map(|sentence| format!("{sentence}\n")).collect();
+    if missing > 0 {
+        let _ = writeln!(text, "Not run yet, and not judged: {}.", counted(missing, "figure"));
+    }
+    text
 }
 
 pub fn ruled(head: &[&str], numbers: &[usize]) -> Table {
