@@ -71,7 +71,10 @@ impl Table {
             Open::Number(_) => given.extract().map(Key::Number),
             Open::Text(_) => given.extract().map(Key::Text),
             // A list of numbers is no key, though it could be made one.
-            Open::Raw(_) => given.extract().map(|bytes: PyBackedBytes| Key::Raw(bytes.to_vec())),
+            Open::Raw(_) => {
+                let bytes = given.extract::<PyBackedBytes>().map_err(PyErr::from);
+                bytes.map(|bytes| Key::Raw(bytes.to_vec()))
+            }
         };
         key.map_err(|why: PyErr| {
             PyTypeError::new_err(format!(
