@@ -474,7 +474,7 @@ pub fn of_sweep(experiment: &Experiment, conducted: &Conducted, folder: &Folder)
     for claim in &conducted.claims {
         text.push_str(&of_claim(claim, ""));
     }
-    text.push_str(&of_sum(&Sum::of(&conducted.claims)));
+    text.push_str(&of_sum(&Sum::of(&conducted.claims), 0));
     for line in in_lines(&conducted.left_out) {
         let _ = writeln!(text, "left out: {line}");
     }
