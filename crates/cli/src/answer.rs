@@ -501,7 +501,7 @@ pub fn of_sweep(experiment: &Experiment, conducted: &Conducted, folder: &Folder)
     for claim in &conducted.claims {
         text.push_str(&of_claim(claim, ""));
     }
-    text.push_str(&of_sum(&Sum::of(&conducted.claims)));
+    text.push_str(&of_sum(&Sum::of(&conducted.claims), 0));
     for line in in_lines(&conducted.left_out) {
         let _ = writeln!(text, "left out: {line}");
     }
@@ -624,9 +624,13 @@ fn of_claim(claim: &Told, margin: &str) -> String {
     text
 }
 
-/// How many claims came out how.
-pub fn of_sum(sum: &Sum) -> String {
-    sum.sentences().iter().map(|sentence| format!("{sentence}\n")).collect()
+/// How many claims came out how, and of how many figures there is nothing to judge them by.
+pub fn of_sum(sum: &Sum, missing: usize) -> String {
+    let mut text: String = sum.sentences().iter().map(|sentence| format!("{sentence}\n")).collect();
+    if missing > 0 {
+        let _ = writeln!(text, "Not run yet, and not judged: {}.", counted(missing, "figure"));
+    }
+    text
 }
 
 /// A table with these heads, of which `numbers` stand to the right. In a window that is too narrow for it, cells take several lines.

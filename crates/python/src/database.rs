@@ -1,18 +1,39 @@
 //! A database, its tables, and what runs in it.
+//!
+//! Who calls has a share of the engine for as long as the call lasts, so that it is closed only while nobody has one. A process that was forked has a copy of the
+//! memory, and none of the threads that serve the database: there every call is refused, and what is dropped is forgotten ([`Home`]).
 
 use crate::error::{Error, raised};
+use crate::home::Home;
 use crate::table::Table;
 use crate::transaction::Lent;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::mem;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use trireme::{ArchitectureName, Database as Engine, Durability, ProtocolName};
 
-/// A database; `None` once it is closed.
+/// Transactions and snapshots that there can be at once.
+const MOST_SLOTS: usize = 1024;
+
+/// A database.
 #[pyclass(frozen, module = "trireme._trireme")]
-pub struct Database(Mutex<Option<Engine>>);
+pub struct Database {
+    home: Home,
+    /// `None` once it is closed.
+    open: Mutex<Option<Arc<Engine>>>,
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        if !self.home.is_here() {
+            // To close it would be to wait for threads that are not here.
+            mem::forget(self.opened().take());
+        }
+    }
+}
 
 /// Why a transaction's function ended.
 enum Stop {
@@ -29,9 +50,14 @@ impl From<trireme::Error> for Stop {
 }
 
 impl Database {
-    fn engine(&self) -> PyResult<Engine> {
-        let open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        open.clone().ok_or_else(|| Error::new_err("the database is closed"))
+    /// A share of the engine.
+    fn engine(&self) -> PyResult<Arc<Engine>> {
+        self.home.admit()?;
+        self.opened().clone().ok_or_else(|| Error::new_err("the database is closed"))
+    }
+
+    fn opened(&self) -> MutexGuard<'_, Option<Arc<Engine>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does this without the interpreter's lock.
@@ -63,6 +89,13 @@ impl Database {
         })?;
         let protocol: ProtocolName =
             protocol.parse().map_err(|why| PyValueError::new_err(format!("{why}")))?;
+        // The builder takes the nearest that can be; here a person has typed it.
+        if let Some(slots) = slots.filter(|slots| !(1..=MOST_SLOTS).contains(slots)) {
+            return Err(PyValueError::new_err(format!("slots {slots}: allowed: 1 to {MOST_SLOTS}")));
+        }
+        if memory_limit == Some(0) {
+            return Err(PyValueError::new_err("memory_limit 0: allowed: 1 byte or more; None for no limit"));
+        }
         let mut builder =
             Engine::builder().durability(durability).system(ArchitectureName::SharedEverything, protocol);
         if let Some(slots) = slots {
@@ -75,7 +108,8 @@ impl Database {
             Some(folder) => builder.open(folder),
             None => builder.in_memory(),
         });
-        opened.map(|engine| Database(Mutex::new(Some(engine)))).map_err(|error| raised(&error))
+        let engine = opened.map_err(|error| raised(&error))?;
+        Ok(Database { home: Home::here(), open: Mutex::new(Some(Arc::new(engine))) })
     }
 
     /// The table of this name, which is made if there is none. `key`: the kind of its keys, int, str or bytes. `hashed`: for about how many rows it is hashed; it is in the order of its keys otherwise.
@@ -106,6 +140,8 @@ impl Database {
                     let object = Py::new(py, lent.object()).map_err(Stop::Raised)?;
                     let result = body.call1(py, (object,));
                     drop(lent);
+                    // The function may have forked, and this be the child.
+                    self.home.admit().map_err(Stop::Raised)?;
                     // Whether it is run again the engine knows itself: it has aborted the transaction.
                     result.map_err(Stop::Raised)
                 })
@@ -147,13 +183,17 @@ impl Database {
         self.with(py, |engine| engine.backup_to(folder).map(|backup| backup.bytes))
     }
 
-    /// Closes it; what was committed is durable.
+    /// Closes it; what was committed is durable. Refused, and open as before, while another call uses it.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let open = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match open {
-            None => Ok(()),
-            Some(engine) => py.detach(|| engine.close()).map_err(|error| raised(&error)),
-        }
+        self.home.admit()?;
+        let mut opened = self.opened();
+        let Some(engine) = opened.take() else { return Ok(()) };
+        let engine = Arc::try_unwrap(engine).map_err(|shared| {
+            *opened = Some(shared);
+            Error::new_err("the database is in use, and stays open; allowed: to close it when transact and other calls have returned")
+        })?;
+        drop(opened);
+        py.detach(|| engine.close()).map_err(|error| raised(&error))
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {

@@ -3,6 +3,7 @@
 use crate::error::{Error, raised};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 use trireme::{Bytes, Database, OpenTable};
@@ -69,7 +70,11 @@ impl Table {
         let key = match self.open {
             Open::Number(_) => given.extract().map(Key::Number),
             Open::Text(_) => given.extract().map(Key::Text),
-            Open::Raw(_) => given.extract().map(Key::Raw),
+            // A list of numbers is no key, though it could be made one.
+            Open::Raw(_) => {
+                let bytes = given.extract::<PyBackedBytes>().map_err(PyErr::from);
+                bytes.map(|bytes| Key::Raw(bytes.to_vec()))
+            }
         };
         key.map_err(|why: PyErr| {
             PyTypeError::new_err(format!(
@@ -83,8 +88,8 @@ impl Table {
     fn allowed(&self) -> &'static str {
         match self.open {
             Open::Number(_) => "an int, -2^63 to 2^63 - 1",
-            Open::Text(_) => "a str of at most 1,024 bytes",
-            Open::Raw(_) => "bytes, at most 1,024",
+            Open::Text(_) => "a str of at most 1,022 bytes in UTF-8, a zero counting twice",
+            Open::Raw(_) => "bytes, at most 1,022, a zero counting twice",
         }
     }
 }

@@ -1,43 +1,54 @@
 //! A transaction, lent to a Python function for as long as that runs.
 //!
-//! The engine's transaction is a reference that ends with the call, and Python's objects may live on. So the object has a pointer, which is taken back when the function
-//! returns ([`Lent`]): an object that was kept says so from then on. The pointer is out of its place while an operation uses it, so that there is never a second reference.
+//! The engine's transaction is a reference that ends with the call, and Python's objects may live on, and be given to other threads. So the object has a pointer, which
+//! is taken back when the function returns ([`Lent`]): an object that was kept says so from then on. The pointer is out of its place while an operation uses it, so that
+//! there is never a second reference; and only the thread that it was lent to takes it.
 
 use crate::error::{Error, raised};
+use crate::home::Home;
 use crate::table::{Key, Open, Table, mixed};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyList};
-use std::cell::Cell;
 use std::ops::Bound as End;
 use std::ptr::{self, NonNull};
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::thread::{self, ThreadId};
 
 type Borrowed = trireme::Transaction<'static>;
 
-/// What a Python function is called with. Another thread's is refused by Python's binding.
-#[pyclass(unsendable, module = "trireme._trireme")]
-pub struct Transaction {
-    lent: Rc<Cell<*mut Borrowed>>,
+/// What a Python function is called with.
+#[pyclass(frozen, module = "trireme._trireme")]
+pub struct Transaction(Arc<Loan>);
+
+/// What was lent, and to whom.
+struct Loan {
+    home: Home,
+    thread: ThreadId,
+    /// Null while an operation uses it, and once the loan has ended. Of its thread, which alone reads and writes it: so every access of it is relaxed.
+    pointer: AtomicPtr<Borrowed>,
 }
 
 /// The loan, which ends when this is dropped.
-pub struct Lent(Rc<Cell<*mut Borrowed>>);
+pub struct Lent(Arc<Loan>);
 
 impl Lent {
-    /// Lends it.
+    /// Lends it to this thread.
     pub fn new(transaction: &mut trireme::Transaction<'_>) -> Lent {
-        Lent(Rc::new(Cell::new(ptr::from_mut(transaction).cast::<Borrowed>())))
+        let pointer = AtomicPtr::new(ptr::from_mut(transaction).cast::<Borrowed>());
+        Lent(Arc::new(Loan { home: Home::here(), thread: thread::current().id(), pointer }))
     }
 
     /// What Python has of it.
     pub fn object(&self) -> Transaction {
-        Transaction { lent: self.0.clone() }
+        Transaction(self.0.clone())
     }
 }
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        self.0.set(ptr::null_mut());
+        self.0.pointer.store(ptr::null_mut(), Ordering::Relaxed);
     }
 }
 
@@ -54,17 +65,23 @@ impl Transaction {
         py: Python<'_>,
         operation: impl FnOnce(&mut Borrowed) -> Result<R, trireme::Error> + Send,
     ) -> PyResult<R> {
-        let taken = self.lent.replace(ptr::null_mut());
+        self.0.home.admit()?;
+        if thread::current().id() != self.0.thread {
+            return Err(Error::new_err(
+                "the transaction is of another thread; allowed: that which called transact",
+            ));
+        }
+        let taken = self.0.pointer.swap(ptr::null_mut(), Ordering::Relaxed);
         let Some(pointer) = NonNull::new(taken) else {
             return Err(Error::new_err(
                 "the transaction has ended; allowed: within the function that was given to transact",
             ));
         };
-        let back = Back { lent: &self.lent, pointer: taken };
+        let back = Back { place: &self.0.pointer, pointer: taken };
         let here = Here(pointer);
         let result = py.detach(move || {
             let mut here = here;
-            // SAFETY: the pointer is from the reference that `Lent::new` had, which lives until that is dropped, and then the place is empty. It was taken out of its place, so nobody has another reference from it; this object stays on one thread.
+            // SAFETY: the pointer is from the reference that `Lent::new` had, which lives until that is dropped, and then the place is empty. It was taken out of its place, so nobody has another reference from it; and this is the thread that had the reference.
             operation(unsafe { here.as_mut() })
         });
         drop(back);
@@ -83,13 +100,13 @@ impl Here {
 
 /// Puts the pointer back, whatever comes.
 struct Back<'a> {
-    lent: &'a Cell<*mut Borrowed>,
+    place: &'a AtomicPtr<Borrowed>,
     pointer: *mut Borrowed,
 }
 
 impl Drop for Back<'_> {
     fn drop(&mut self) {
-        self.lent.set(self.pointer);
+        self.place.store(self.pointer, Ordering::Relaxed);
     }
 }
 
@@ -128,7 +145,13 @@ impl Transaction {
     }
 
     /// Adds a row; there is none of this key yet.
-    fn insert(&self, py: Python<'_>, table: &Table, key: &Bound<'_, PyAny>, value: Vec<u8>) -> PyResult<()> {
+    fn insert(
+        &self,
+        py: Python<'_>,
+        table: &Table,
+        key: &Bound<'_, PyAny>,
+        value: PyBackedBytes,
+    ) -> PyResult<()> {
         by_kind!(table, table.key(key)?, |open, key| self.with(py, move |tx| tx.insert(
             open,
             key,
@@ -137,7 +160,13 @@ impl Transaction {
     }
 
     /// Adds a row, or gives the one of this key another value.
-    fn put(&self, py: Python<'_>, table: &Table, key: &Bound<'_, PyAny>, value: Vec<u8>) -> PyResult<()> {
+    fn put(
+        &self,
+        py: Python<'_>,
+        table: &Table,
+        key: &Bound<'_, PyAny>,
+        value: PyBackedBytes,
+    ) -> PyResult<()> {
         by_kind!(table, table.key(key)?, |open, key| self
             .with(py, move |tx| tx.upsert(open, key, &value[..]).map(|_| ())))
     }

@@ -1,14 +1,20 @@
 """The package as a wheel has it: python -m unittest discover crates/python/tests, with the wheel installed."""
 
+import contextlib
+import io
 import json
+import os
+import re
 import subprocess
 import sys
 import tempfile
 import threading
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import trireme
+from trireme.command import _FLAGS, program
 
 SHORT = dict(records=2000, duration="50ms", warmup="5ms", workers=2)
 
@@ -40,12 +46,44 @@ class Results(unittest.TestCase):
 
     def test_a_check_has_a_verdict(self):
         told = trireme.check("micro", canary="no-read-validation", records=100, writes=50, transactions=20000, workers=2)
-        self.assertFalse(told["passed"])
+        self.assertIs(told["passed"], False)
+
+    def test_too_little_is_neither_right_nor_wrong(self):
+        told = trireme.check("lost-update", protocol="silo", transactions=9, workers=3)
+        self.assertIsNone(told["passed"])
+        self.assertIn("too_little", told)
+
+    def test_a_sweep_warns_of_what_it_leaves_out(self):
+        base = dict(records=1000, duration="30us", warmup="10us", repeat=1)
+        experiment = {"workload": "micro", "base": base, "axes": {"architecture": ["dora"], "protocol": ["dl-detect", "silo"]}}
+        with self.assertWarnsRegex(UserWarning, "left out: dora silo: "):
+            frame = trireme.sweep(experiment, on="haswell-ex-4x18")
+        self.assertEqual(list(frame["protocol"]), ["dl-detect"])
+
+    def test_flags_are_given_or_left_out(self):
+        seen = io.StringIO()
+        with contextlib.redirect_stderr(seen):
+            frame = trireme.run("micro", protocol="silo", progress=True, records=2000, duration="1500ms", warmup="5ms", workers=1)
+        self.assertEqual(len(frame), 1)
+        self.assertTrue(seen.getvalue())
+        trireme.run("micro", protocol="silo", progress=False, **SHORT)
+        flags = {"help"}
+        for name in ["run", "sweep", "check", "crash", "diff", "doctor", "recover", "reproduce"]:
+            said = subprocess.run([program(), name, "--help"], capture_output=True, text=True, check=True).stdout
+            flags.update(re.findall(r"^ +(?:-\w, )?--([a-z-]+)(?: {2,}|$)", said, re.MULTILINE))
+        self.assertEqual(_FLAGS, flags - {"json", "version"})
 
     def test_what_is_refused_is_told(self):
         with self.assertRaisesRegex(trireme.CommandError, "allowed: ") as refused:
             trireme.run("micro", protocol="none of these")
         self.assertEqual(refused.exception.code, 2)
+        with self.assertRaisesRegex(trireme.CommandError, "no JSON object"):
+            trireme.run("micro", help=True)
+
+    def test_a_command_that_is_none_is_told(self):
+        for file, words in [("/bin/echo", "no JSON object"), ("/bin/true", "printed nothing"), ("/nowhere/trireme", "cannot be started")]:
+            with mock.patch.dict(os.environ, TRIREME=file), self.assertRaisesRegex(trireme.CommandError, words):
+                trireme.run("micro")
 
     def test_nothing_is_left_behind(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -112,6 +150,18 @@ class Databases(unittest.TestCase):
             db.table("u", key=float)
         with self.assertRaisesRegex(ValueError, "protocol"):
             trireme.Database(protocol="none of these")
+        with self.assertRaisesRegex(ValueError, "slots 0: allowed: 1 to 1024"):
+            trireme.Database(slots=0)
+        with self.assertRaisesRegex(ValueError, "memory_limit 0: allowed: "):
+            trireme.Database(memory_limit=0)
+        with self.assertRaisesRegex(trireme.Error, "'a/b'; allowed: a name without '/'"):
+            db.table("a/b")
+        raw = db.table("raw", key=bytes, value=bytes)
+        for key, value in [(b"k", 5), (b"k", "text"), (b"k", [1, 2]), ([1, 2], b"v"), ("k", b"v")]:
+            with self.assertRaisesRegex(TypeError, "allowed: bytes"):
+                db.transact(lambda tx: tx.put(raw, key, value))
+        db.transact(lambda tx: tx.put(raw, bytearray(b"k"), memoryview(b"v")))
+        self.assertEqual(db.transact(lambda tx: tx.range(raw)), [(b"k", b"v")])
         db.close()
         with self.assertRaisesRegex(trireme.Error, "closed"):
             db.tables()
@@ -123,6 +173,93 @@ class Databases(unittest.TestCase):
         db.transact(kept.append)
         with self.assertRaisesRegex(trireme.Error, "has ended"):
             kept[0].get(table, 1)
+
+    def test_the_longest_keys_are_as_is_said(self):
+        db = trireme.Database()
+        texts, raw = db.table("texts", key=str), db.table("raw", key=bytes)
+        for table, key in [(texts, "x" * 1022), (raw, b"x" * 1022), (raw, bytes(511))]:
+            db.transact(lambda tx: tx.put(table, key, 1))
+            with self.assertRaisesRegex(trireme.Error, "up to 1024 are allowed"):
+                db.transact(lambda tx: tx.put(table, key + key[:1], 1))
+
+    def test_a_transaction_is_of_one_thread(self):
+        db = trireme.Database()
+        table = db.table("t")
+        raised, handed = [], []
+
+        def elsewhere():
+            try:
+                handed.pop().get(table, 1)
+            except Exception as error:
+                raised.append(error)
+
+        def lends(tx):
+            handed.append(tx)
+            thread = threading.Thread(target=elsewhere)
+            thread.start()
+            thread.join()
+            return tx.get(table, 1, "none")
+
+        self.assertEqual(db.transact(lends), "none")
+        self.assertIsInstance(raised[0], trireme.Error)
+        self.assertIn("another thread", str(raised[0]))
+
+    def test_it_is_not_closed_while_somebody_uses_it(self):
+        db = trireme.Database()
+        table = db.table("t")
+
+        def closes(tx):
+            with self.assertRaisesRegex(trireme.Error, "in use, and stays open"):
+                db.close()
+            tx.put(table, 1, "written")
+
+        db.transact(closes)
+        self.assertEqual(db.transact(lambda tx: tx.get(table, 1)), "written")
+        db.close()
+        db.close()
+        with self.assertRaisesRegex(trireme.Error, "closed"):
+            db.transact(closes)
+
+    def test_it_is_of_the_process_that_opened_it(self):
+        code = """
+import os, sys, trireme
+db = trireme.Database(sys.argv[1], durability="sync")
+table = db.table("t")
+
+def refused(call):
+    try:
+        call()
+    except trireme.Error as error:
+        return "forked" in str(error)
+
+def forks(tx):
+    tx.put(table, 1, "before")
+    if child := os.fork():
+        return os.waitpid(child, 0)[1]
+    os._exit(0 if refused(lambda: tx.put(table, 1, "in the child")) else 1)
+
+def returns(tx):
+    return os.fork()
+
+if child := os.fork():
+    assert os.waitpid(child, 0)[1] == 0
+else:
+    ok = refused(lambda: db.transact(lambda tx: tx.put(table, 2, 2))) and refused(db.close)
+    del db
+    os._exit(0 if ok else 1)
+assert db.transact(forks) == 0
+home = os.getpid()
+try:
+    child = db.transact(returns)
+except trireme.Error:
+    del db
+    os._exit(0 if os.getpid() != home else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert db.transact(lambda tx: tx.range(table)) == [(1, "before")]
+db.close()
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run([sys.executable, "-c", code, folder + "/db"], check=True, timeout=120)
 
     def test_threads_lose_no_increment(self):
         for protocol in ["silo", "no-wait", "dl-detect", "mvcc"]:

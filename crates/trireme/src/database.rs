@@ -84,10 +84,13 @@ impl Database {
     }
 
     /// Opens a table, and makes it if it is not there; [`Error::Schema`] if it is there, and of keys of another type or values of another kind:
-    /// bytes, serialized, or rows of so many bytes. What fields a row has, or which type was serialized, is not remembered.
+    /// bytes, serialized, or rows of so many bytes. What fields a row has, or which type was serialized, is not remembered. [`Error::Name`] if the
+    /// name has a `/`.
     pub fn table<K: Key, V: Value>(&self, table: Table<K, V>) -> Result<OpenTable<K, V>, Error> {
         let name = table.name();
-        assert!(!name.contains(SEPARATOR), "table '{name}': a name without '{SEPARATOR}'");
+        if name.contains(SEPARATOR) {
+            return Err(Error::Name { table: name.to_owned() });
+        }
         let schema = table.schema();
         let there = self.stored(name, &schema)?;
         let id = match there {

@@ -1,5 +1,6 @@
 //! What can go wrong, and whether it is worth another try.
 
+use crate::registry::SEPARATOR;
 use contract::{AbortReason, LogError};
 use engine::embedded::OpenError;
 use std::fmt;
@@ -68,6 +69,11 @@ pub enum Error {
         /// Bytes that are taken.
         taken: u64,
     },
+    /// No table can have this name: a `/` stands between the name of a table and that of its index.
+    Name {
+        /// The name.
+        table: String,
+    },
     /// A table is there, and is of another type.
     Schema {
         /// Its name.
@@ -115,7 +121,7 @@ pub enum Error {
     NoSnapshots,
     /// The database has no folder, and so nothing to write there.
     InMemory,
-    /// Another process has the database open.
+    /// Another process has the database open, or this one has it already.
     Locked {
         /// Its folder.
         folder: PathBuf,
@@ -165,6 +171,9 @@ impl fmt::Display for Error {
             Error::Memory { limit, taken } => {
                 write!(f, "{taken} bytes of memory are taken, and the limit is {limit}: nothing is added")
             }
+            Error::Name { table } => {
+                write!(f, "no table can be called '{table}'; allowed: a name without '{SEPARATOR}'")
+            }
             Error::Schema { table, stored, asked } => {
                 write!(f, "table '{table}' is stored as {stored}, and was asked for as {asked}")
             }
@@ -196,7 +205,7 @@ impl fmt::Display for Error {
             ),
             Error::InMemory => f.write_str("the database is in memory only: it has no log, and no checkpoints"),
             Error::Locked { folder } => {
-                write!(f, "the database in {} is open in another process", folder.display())
+                write!(f, "the database in {} is open already, here or in another process", folder.display())
             }
             Error::LogStopped { why } => {
                 write!(f, "{why}; what is durable stays so, and nothing is written any more")

@@ -223,6 +223,16 @@ fn a_unique_index_of_rows_that_are_not_is_refused() -> Result<(), Error> {
 }
 
 #[test]
+fn a_name_that_an_index_could_have_is_refused() -> Result<(), Error> {
+    let db = in_memory();
+    let refused = db.table(Table::<i32, u64>::new("a/b")).map(|_| ()).expect_err("it has a slash");
+    assert_eq!(refused, Error::Name { table: "a/b".to_owned() });
+    assert_eq!(refused.to_string(), "no table can be called 'a/b'; allowed: a name without '/'");
+    assert!(db.tables().is_empty());
+    Ok(())
+}
+
+#[test]
 fn tables_come_and_go() -> Result<(), Error> {
     let db = in_memory();
     let numbers = db.table(NUMBERS)?;

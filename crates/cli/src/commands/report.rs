@@ -77,7 +77,18 @@ fn way_to(file: &Path, from: &Path) -> String {
     // A baseline has no page of its own: then the way is to its folder.
     let file = if file.exists() { file } else { file.parent().unwrap_or(file) };
     let (file, from) = (whole(file), whole(from));
-    pathdiff::diff_paths(&file, &from).unwrap_or(file).to_string_lossy().into_owned()
+    as_href(&pathdiff::diff_paths(&file, &from).unwrap_or(file))
+}
+
+/// A path as a reference of a page (RFC 3986): what has a meaning there, such as `#`, `?`, `%` and `:`, is written by its bytes.
+fn as_href(path: &Path) -> String {
+    let byte = |&byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+            char::from(byte).to_string()
+        }
+        _ => format!("%{byte:02X}"),
+    };
+    path.as_os_str().as_encoded_bytes().iter().map(byte).collect()
 }
 
 #[cfg(test)]
@@ -88,6 +99,14 @@ mod tests {
     fn folders_have_their_own_names_where_these_differ() {
         assert_eq!(short_names(&["a/one", "b/two/"]), ["one", "two"]);
         assert_eq!(short_names(&["a/one", "b/one"]), ["a/one", "b/one"]);
+    }
+
+    #[test]
+    fn a_way_leads_to_folders_of_any_name() {
+        let href = |path: &str| as_href(Path::new(path));
+        assert_eq!(href("../results/run-1/report.html"), "../results/run-1/report.html");
+        assert_eq!(href("a#b/50%25/q?x"), "a%23b/50%2525/q%3Fx");
+        assert_eq!(href("c:d/e f/é"), "c%3Ad/e%20f/%C3%A9");
     }
 
     #[test]

@@ -83,7 +83,8 @@ impl Recorded {
         let machine = match parameters.contains_key(SIMULATED) {
             true => BTreeMap::new(),
             false => {
-                MACHINE.iter().map(|name| ((*name).to_owned(), environment[*name].to_string())).collect()
+                let fact = |name: &&str| Some(((*name).to_owned(), told(&environment[*name])?));
+                MACHINE.iter().filter_map(fact).collect()
             }
         };
         Ok(Recorded { rows, parameters, machine })
@@ -153,6 +154,15 @@ fn shown(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
+/// What a machine says of itself; `None`: nothing.
+fn told(fact: &Value) -> Option<String> {
+    match fact {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
 /// The rows of `samples.csv`.
 fn rows(text: &str) -> Result<Vec<Row>, String> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
@@ -218,14 +228,17 @@ mod tests {
 
     #[test]
     fn what_was_measured_otherwise_is_named() {
-        let one = folder(PARAMETERS, r#"{"cores": 2}"#, SAMPLES);
+        let one = folder(PARAMETERS, r#"{"cores": 2, "cpu_model": "A", "governor": null}"#, SAMPLES);
         let other = folder(
             &PARAMETERS.replace("\"10\"", "\"20\"").replace("\"2\"", "\"5\""),
-            r#"{"cores": 4}"#,
+            r#"{"cores": 4, "cpu_model": "B"}"#,
             SAMPLES,
         );
         let read = |folder: &tempfile::TempDir| Recorded::read(folder.path()).expect("results");
-        assert_eq!(read(&one).differences(&read(&other)), ["cores: 2, then 4", "records: 10, then 20"]);
+        assert_eq!(
+            read(&one).differences(&read(&other)),
+            ["cores: 2, then 4", "cpu_model: A, then B", "records: 10, then 20"]
+        );
         // Who simulates it makes no difference.
         let simulated = format!("machine = \"m 1\"\n{PARAMETERS}");
         let (one, other) =

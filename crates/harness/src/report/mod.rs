@@ -46,10 +46,13 @@ pub fn render(page: &Page) -> String {
         .expect("the template names only what a page has")
 }
 
-/// Options such as `--duration` are not broken at their dashes.
+/// Options such as `--duration` are not broken at their dashes. What is punctuated after one is none of it.
 fn keep_options_whole(text: &str) -> minijinja::Value {
     let word = |word: &str| match word.starts_with("--") {
-        true => format!("<span class=option>{}</span>", escape(word)),
+        true => {
+            let option = word.trim_end_matches([',', ';', ':', '.', ')']);
+            format!("<span class=option>{}</span>{}", escape(option), escape(&word[option.len()..]))
+        }
         false => escape(word),
     };
     minijinja::Value::from_safe_string(text.split(' ').map(word).collect::<Vec<_>>().join(" "))
@@ -61,4 +64,18 @@ pub(crate) fn footer(surroundings: &Surroundings, simulated: bool) -> String {
     let commit = surroundings.environment["trireme_commit"].as_str();
     let commit = commit.map_or(String::new(), |commit| format!(", commit {commit}"));
     format!("{how} {} by trireme {}{commit}.", surroundings.began, env!("CARGO_PKG_VERSION"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_ends_before_what_follows_it() {
+        let html = keep_options_whole("use --duration, or --rate=1.5 <so>.").to_string();
+        assert_eq!(
+            html,
+            "use <span class=option>--duration</span>, or <span class=option>--rate=1.5</span> &lt;so&gt;."
+        );
+    }
 }

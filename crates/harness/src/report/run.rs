@@ -64,10 +64,12 @@ fn tiles(summary: &Summary) -> Vec<Tile> {
         LatencyOf::Service => "Latency",
         LatencyOf::Response => "Response time",
     };
+    let of_repetitions =
+        if summary.repetitions > 1 { "of the repetitions" } else { "one repetition has none" };
     let to = if summary.log.is_some() { " to durability" } else { "" };
     vec![
         Tile::new("Throughput", format!("{} /s", short(*throughput_per_s)), range),
-        Tile::new("Spread", percent(summary.spread()), "of the repetitions".to_owned()),
+        Tile::new("Spread", tables::spread(summary), of_repetitions.to_owned()),
         Tile::new("Aborts per commit", ratio(summary.abort_rate), "retried".to_owned()),
         Tile::new(
             format!("{name}{to}, median"),

@@ -6,7 +6,7 @@ use super::{figures, footer, gallery, render, tables};
 use crate::laid_down::{Judged, LaidDown, Placed};
 use crate::results::Surroundings;
 use crate::subject::{Place, shown};
-use crate::summary::Summary;
+use crate::summary::{LatencyOf, Summary};
 use crate::sweep::{Experiment, combinations};
 use crate::text::numbers::counted;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +46,8 @@ pub fn of_folders(results: &[(Way, LaidDown)], surroundings: &Surroundings) -> S
 /// A system of a folder: the folder's name, its position, and what was measured.
 type Named<'a> = (&'a str, usize, &'a Summary);
 
-/// What `run` and `compare` have measured over the same workload in several folders.
+/// What `run` and `compare` have measured over the same workload in several folders. Closed loops are ranked. What an open loop commits is what arrives, as far as the system
+/// keeps up, and its latencies are from the arrival: it is apart.
 fn beside_each_other(results: &[(Way, LaidDown)]) -> Vec<Block> {
     let systems = |(number, (way, of)): (usize, &'_ (Way, LaidDown))| {
         let alone = of.systems.iter().filter(|placed| placed.at.is_empty());
@@ -60,12 +61,31 @@ fn beside_each_other(results: &[(Way, LaidDown)]) -> Vec<Block> {
             here.map(|(number, folder, summary)| (folder.as_str(), *number, summary)).collect();
         here.sort_by(|(.., one), (.., other)| other.throughput_per_s.total_cmp(&one.throughput_per_s));
         let folders: BTreeSet<usize> = here.iter().map(|(_, number, _)| *number).collect();
-        if folders.len() < 2 { Vec::new() } else { ranking(workload, &here) }
+        if folders.len() < 2 {
+            return Vec::new();
+        }
+        let is_swept = |of: &LaidDown| {
+            of.experiment.is_some() && of.systems.iter().any(|placed| placed.summary.workload == workload)
+        };
+        let has_sweeps = results.iter().any(|(_, of)| is_swept(of));
+        let (open, closed): (Vec<_>, Vec<_>) =
+            here.into_iter().partition(|(.., summary)| summary.latency_of == LatencyOf::Response);
+        let loops = [(Loop::Closed, closed), (Loop::Open, open)];
+        let loops = loops.into_iter().filter(|(_, systems)| !systems.is_empty());
+        loops.flat_map(|(kind, systems)| table_of(workload, kind, &systems, has_sweeps)).collect()
     };
     workloads.into_iter().flat_map(of_workload).collect()
 }
 
-fn ranking(workload: &str, systems: &[Named<'_>]) -> Vec<Block> {
+/// Whether a transaction begins when another one has ended, or when it arrives.
+#[derive(Clone, Copy)]
+enum Loop {
+    Closed,
+    Open,
+}
+
+/// The figure and the table of systems over one workload; `has_sweeps`: points of sweeps are over it, too.
+fn table_of(workload: &str, kind: Loop, systems: &[Named<'_>], has_sweeps: bool) -> Vec<Block> {
     let bars = systems.iter().take(MOST_BARS);
     let bars: Vec<(String, usize, &Summary)> = bars
         .map(|(folder, number, summary)| (format!("{folder}: {}", summary.system()), *number, *summary))
@@ -76,16 +96,30 @@ fn ranking(workload: &str, systems: &[Named<'_>]) -> Vec<Block> {
         system.into_iter().chain(tables::numbers(summary)).collect()
     };
     let head = [Cell::words("results"), Cell::words("system"), Cell::number("workers")];
+    let (figure, title, about) = match kind {
+        Loop::Closed => (format!("Throughput over {workload}"), format!("Ranking over {workload}"), ""),
+        Loop::Open => (
+            format!("Throughput over {workload} at given rates"),
+            format!("Over {workload} at given rates"),
+            " What arrives was given: whoever commits more was given more, or keeps up better. Latencies are from the arrival.",
+        ),
+    };
+    let is_logged = |(.., summary): &Named<'_>| summary.log.is_some();
+    let ends = match systems.iter().any(is_logged) && !systems.iter().all(is_logged) {
+        true => " Latencies of what is logged end when the commit is durable, others with the commit.",
+        false => "",
+    };
+    let swept = if has_sweeps { " Points of sweeps are below, each sweep by itself." } else { "" };
     let table = Block::Table {
-        title: format!("Ranking over {workload}"),
+        title,
         note: format!(
-            "{} What was not taken by turns in one run may differ by what else the machine did.",
+            "{} What was not taken by turns in one run may differ by what else the machine did.{about}{ends}{swept}",
             tables::SPREAD
         ),
         head: head.into_iter().chain(tables::NUMBERS.map(Cell::number)).collect(),
         rows: systems.iter().map(row).collect(),
     };
-    vec![figures::throughputs(format!("All over {workload}"), &bars), table]
+    vec![figures::throughputs(figure, &bars), table]
 }
 
 /// Machines and parameters, as far as the folders do not agree.
@@ -206,4 +240,48 @@ fn claims(claims: &[Judged]) -> Option<Block> {
         head: ["claim", "verdict"].map(Cell::words).into(),
         rows: claims.iter().map(row).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::recorded::Recorded;
+    use crate::summary::tests::some_summary;
+
+    #[test]
+    fn open_loops_are_not_ranked_among_closed_ones() {
+        let laid_down = |name: &str, latency_of, per_s: f64| {
+            let summary = Summary { latency_of, throughput_per_s: per_s, ..some_summary() };
+            let of = LaidDown {
+                folder: name.into(),
+                surroundings: Surroundings::new("trireme run".to_owned(), &()),
+                recorded: Recorded::default(),
+                systems: vec![Placed { at: BTreeMap::new(), summary }],
+                experiment: None,
+                claims: Vec::new(),
+                warnings: Vec::new(),
+            };
+            (Way::to(name, format!("{name}/report.html")), of)
+        };
+        let results = [
+            laid_down("slow", LatencyOf::Service, 1e3),
+            laid_down("open", LatencyOf::Response, 5e3),
+            laid_down("fast", LatencyOf::Service, 9e3),
+        ];
+        let tables: Vec<(String, Vec<String>)> = beside_each_other(&results)
+            .into_iter()
+            .filter_map(|block| match block {
+                Block::Table { title, rows, .. } => {
+                    Some((title, rows.iter().map(|row| row[0].text.clone()).collect()))
+                }
+                _ => None,
+            })
+            .collect();
+        let workload = &results[0].1.systems[0].summary.workload;
+        let expected = [
+            (format!("Ranking over {workload}"), vec!["fast".to_owned(), "slow".to_owned()]),
+            (format!("Over {workload} at given rates"), vec!["open".to_owned()]),
+        ];
+        assert_eq!(tables, expected);
+    }
 }

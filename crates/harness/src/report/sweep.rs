@@ -259,7 +259,9 @@ pub(super) fn figure(
     let legend = if layout.lines.is_empty() {
         Vec::new()
     } else {
-        series.iter().enumerate().map(|(n, name)| Key::of_series(n, name.join(" "))).collect()
+        // What has no point here is not looked for in the figure.
+        let drawn = series.iter().enumerate().filter(|(n, _)| !lines[*n].points.is_empty());
+        drawn.map(|(n, name)| Key::of_series(n, name.join(" "))).collect()
     };
     let diamond = if marks.is_empty() { "" } else { " A diamond is a number of the paper's." };
     let note = format!("{}{diamond}", measure.note);

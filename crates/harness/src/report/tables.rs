@@ -80,13 +80,18 @@ pub fn numbers(summary: &Summary) -> [Cell; 6] {
     let shown = |of: fn(&Latency) -> u64| latency_if_any(summary.latency_ns.as_ref().map(of));
     [
         thousands(summary.throughput_per_s),
-        percent(summary.spread()),
+        spread(summary),
         ratio(summary.abort_rate),
         shown(|latencies| latencies.p50),
         shown(|latencies| latencies.p99),
         shown(|latencies| latencies.p999),
     ]
     .map(Cell::number)
+}
+
+/// From the slowest to the fastest repetition; one alone has none.
+pub fn spread(summary: &Summary) -> String {
+    if summary.repetitions > 1 { percent(summary.spread()) } else { NOTHING.to_owned() }
 }
 
 /// In place of [`numbers`] where there are none; `why` stands first.

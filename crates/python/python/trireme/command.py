@@ -7,11 +7,16 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
+
+# What is given or left out, and has no value.
+_FLAGS = {"all", "channel-faults", "dry-run", "help", "html", "progress", "quick", "salvage", "unlike"}
 
 
 class CommandError(Exception):
@@ -34,7 +39,8 @@ def program():
 def command(*words, **options):
     """Calls ``trireme`` with these words and options, and answers what it prints with ``--json``.
 
-    ``multi_partition=20`` is ``--multi-partition 20``; ``True`` and ``False`` are ``on`` and ``off``, a list is joined by commas, and ``None`` is left out.
+    ``multi_partition=20`` is ``--multi-partition 20``; ``True`` and ``False`` are ``on`` and ``off``, or whether a flag such as ``--progress`` is given; a list is joined by
+    commas, and ``None`` is left out.
     """
     return _told(words, options)
 
@@ -54,6 +60,8 @@ def compare(workload, **options):
 def sweep(experiment, **options):
     """Measures all points of an experiment: a row each, its place on the axes first. The experiment is a file, or a mapping that says what a file would.
 
+    Warns of systems that were left out, and says why: the engine does not have them, or they do not fit the options.
+
     ``sweep({"workload": "micro", "base": {"records": 10_000}, "axes": {"protocol": ["silo"], "workers": [1, 2]}}, on="haswell-ex-4x18")``
     """
     if not isinstance(experiment, Mapping):
@@ -63,6 +71,9 @@ def sweep(experiment, **options):
             file = Path(folder) / "experiment.toml"
             file.write_text(_toml(experiment), encoding="utf-8")
             told = _told(["sweep", str(file)], {"out": str(Path(folder) / "results"), **options})
+    if told["left_out"]:
+        words = [f"{one['architecture']} {one['protocol']}: {one['why']}" for one in told["left_out"]]
+        warnings.warn("left out: " + "; ".join(words), stacklevel=2)
     axes = list(told["axes"])
     frame = _frame([point["summary"] for point in told["points"]], told)
     for position, axis in enumerate(axes):
@@ -73,30 +84,66 @@ def sweep(experiment, **options):
 
 
 def check(workload, **options):
-    """Whether what a system does is strictly serializable: what ``check --json`` prints, ``passed`` among it."""
-    return _told(["check", workload], options, verdicts=(0, 1, 2))
+    """Whether what a system does is strictly serializable: what ``check --json`` prints, ``passed`` among it.
+
+    ``passed`` is ``None`` if nothing wrong was seen, and too little happened to say that it is right: ``too_little`` has what would bring more.
+    """
+    told = _told(["check", workload], options, verdicts=(0, 1, 2))
+    if told.get("too_little"):
+        told["passed"] = None
+    return told
 
 
 def _told(words, options, verdicts=(0, 1)):
-    # Without a place to lay results down each call would leave a folder behind.
-    line = [program(), *words, "--json"]
+    file = program()
+    line = [file, *words, "--json"]
     for name, value in options.items():
-        if value is not None:
-            line += ["--" + name.replace("_", "-"), _word(value)]
+        option = "--" + name.replace("_", "-")
+        if name.replace("_", "-") in _FLAGS and isinstance(value, bool):
+            line += [option] if value else []
+        elif value is not None:
+            line += [option, _word(value)]
     scratch = None
-    if words[0] in ("run", "compare") and "out" not in options:
+    # Without a place to lay results down each call would leave a folder behind.
+    if words and words[0] in ("run", "compare") and "out" not in options:
         scratch = tempfile.TemporaryDirectory(prefix="trireme-")
         line += ["--out", str(Path(scratch.name) / "results")]
     try:
-        ended = subprocess.run(line, capture_output=True, text=True, check=False)
+        code, printed, said = _called(line, echo=bool(options.get("progress")))
+    except OSError as error:
+        raise CommandError(f"the command {file} cannot be started: {error.strerror}; allowed: a trireme", 2) from error
     finally:
         if scratch is not None:
             scratch.cleanup()
-    if ended.returncode not in verdicts or not ended.stdout:
-        errors = [text for text in ended.stderr.splitlines() if text.startswith("error: ")]
-        why = errors[-1].removeprefix("error: ") if errors else ended.stderr.strip()
-        raise CommandError(why, ended.returncode)
-    return json.loads(ended.stdout)
+    if code not in verdicts or not printed:
+        errors = [text for text in said.splitlines() if text.startswith("error: ")]
+        why = errors[-1].removeprefix("error: ") if errors else said.strip()
+        raise CommandError(why or f"the command {file} ended with {code}, and printed nothing", code)
+    try:
+        told = json.loads(printed)
+    except json.JSONDecodeError:
+        told = None
+    if not isinstance(told, dict):
+        first = printed.strip().partition("\n")[0]
+        raise CommandError(f"the command {file} printed what is no JSON object: {first!r}; allowed: words with a result", code)
+    return told
+
+
+def _called(line, echo):
+    """Its exit code and what it wrote to both of its streams; with ``echo`` what it says of its progress is seen meanwhile."""
+    said = []
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
+        with subprocess.Popen(line, stdout=printed, stderr=subprocess.PIPE, encoding="utf-8", errors="replace") as process:
+            try:
+                for text in process.stderr:
+                    said.append(text)
+                    if echo:
+                        print(text, end="", file=sys.stderr, flush=True)
+            except BaseException:
+                process.kill()
+                raise
+        printed.seek(0)
+        return process.returncode, printed.read(), "".join(said)
 
 
 def _word(value):

@@ -11,7 +11,8 @@
 
         before = db.transact(order)   # durable when this returns
 
-The function is called again whenever its transaction met another one: it must have no effect but on the database.
+The function is called again whenever its transaction met another one: it must have no effect but on the database. Its transaction is used by the thread that called
+``transact``, until the function returns. A process that is forked cannot use what was opened before.
 """
 
 import json
@@ -19,6 +20,13 @@ import json
 from . import _trireme
 
 _KEYS = {int: "int", str: "str", bytes: "bytes"}
+
+
+def _bytes(value):
+    # `bytes(5)` would be five zeros.
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise TypeError(f"a value {value!r}: allowed: bytes, bytearray, memoryview")
+    return bytes(value)
 
 
 class Table:
@@ -76,7 +84,7 @@ class Database:
         )
 
     def table(self, name, key=int, value=None, hashed=None):
-        """The table of this name, which is made if there is none.
+        """The table of this name, which is made if there is none. No name has a ``/``.
 
         ``key``: ``int`` (64 bits), ``str`` or ``bytes``. ``value``: ``None`` for what JSON can say, ``bytes`` for bytes as they are. ``hashed``: for about how many rows it is
         hashed, found faster, by ``int`` keys and without an order.
@@ -87,7 +95,7 @@ class Database:
             raise ValueError(f"value {value!r}: allowed: None, bytes")
         inner = self._inner.table(name, _KEYS[key], hashed)
         if value is bytes:
-            return Table(inner, bytes, bytes)
+            return Table(inner, _bytes, bytes)
         return Table(inner, lambda value: json.dumps(value, separators=(",", ":")).encode(), json.loads)
 
     def transact(self, function):
@@ -119,7 +127,7 @@ class Database:
         return self._inner.backup_to(folder)
 
     def close(self):
-        """Closes it; what was committed is durable."""
+        """Closes it; what was committed is durable. While another thread uses it, that is refused, and it stays open."""
         self._inner.close()
 
     def __enter__(self):

@@ -112,14 +112,17 @@ pub fn reproduce(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> 
     };
     site::lay_down(&prepared, &surroundings, &folder)?;
 
-    let sum = Sum::of(conducted.iter().flat_map(|figure| &figure.claims));
+    // As on the site: what was not run is not judged.
+    let is_there = |conducted: &&Conducted| !conducted.points.is_empty();
+    let sum = Sum::of(conducted.iter().filter(is_there).flat_map(|figure| &figure.claims));
     if matches.get_flag("json") {
         output::print_json(&Reproduction { schema: SCHEMA, sum, figures: &conducted })?;
     } else {
-        for (one, conducted) in prepared.iter().zip(&conducted) {
+        for (one, conducted) in prepared.iter().zip(&conducted).filter(|(_, conducted)| is_there(conducted)) {
             output::print(&answer::of_figure(&one.figure.name, &one.place, conducted, &one.folder))?;
         }
-        output::print(&answer::of_sum(&sum))?;
+        let missing = conducted.len() - conducted.iter().filter(is_there).count();
+        output::print(&answer::of_sum(&sum, missing))?;
         output::print(&format!("site: {}\n", folder.join("index.html").display()))?;
     }
     let checks = conducted.iter().flat_map(|figure| &figure.points).flat_map(|point| &point.summary.checks);
@@ -133,7 +136,7 @@ const SCHEMA: &str = "trireme.reproduction/1";
 #[derive(Serialize)]
 struct Reproduction<'a> {
     schema: &'static str,
-    /// The claims of all figures by standing and verdict.
+    /// The claims of all figures that were run, by standing and verdict.
     sum: Sum,
     figures: &'a [Conducted],
 }

@@ -91,7 +91,7 @@ pub fn tell(figure: &Figure<'_>, others: &[Figure<'_>], trust: Trust<'_>) -> Vec
             interval: interval.filter(Interval::is_finite),
             error,
             why,
-            explanation: claim.explanation.clone().filter(|_| verdict != Verdict::NotApplicable),
+            explanation: claim.explanation.clone().filter(|_| verdict.says_what_came_out()),
         }
     };
     figure.experiment.claims.iter().map(told).collect()

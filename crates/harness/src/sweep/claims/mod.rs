@@ -14,7 +14,7 @@
 //! within = 0.25                    # what is still `about`, as a part of it; 0.25 if left out
 //! paper_number = 7                 # the number that the text gives, where it is not `about`
 //! about_workers = 72               # of how many the paper speaks: with fewer it is not applicable
-//! explanation = "..."              # what is understood of why it comes out as it does
+//! explanation = "..."              # why it comes out as it does; told where something came out
 //! ```
 //!
 //! *Points.* Left and right select points by axis: a value, a list, on an axis of numbers `"most"` or `"least"`, or a

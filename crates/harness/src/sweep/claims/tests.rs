@@ -117,7 +117,7 @@ fn what_is_missing_is_not_told() {
         told.why
     };
     let fast: &[f64] = &[3.0, 3.0];
-    assert_eq!(why("", &[("a", fast), ("b", &[])], Verdict::CannotBeTold), "b is not measured yet");
+    assert_eq!(why("", &[("a", fast), ("b", &[])], Verdict::CannotBeTold), "not measured yet: b");
     assert_eq!(
         why("", &[("a", &[1.0]), ("b", &[1.0])], Verdict::CannotBeTold),
         "one repetition has no spread; use repeat 3 or more"
@@ -229,7 +229,7 @@ fn the_best_of_several_is_one_point() {
     assert!(best.why.ends_with("; the best of a or b against c"), "{}", best.why);
     assert_eq!(best.left, "the best of system a or b");
     let absent = told(&format!("{claim}about = 3"), &[("a", &[]), ("b", &[6.0, 6.0]), ("c", &[2.0, 2.0])]);
-    assert_eq!((absent.verdict, &*absent.why), (Verdict::CannotBeTold, "a is not measured yet"));
+    assert_eq!((absent.verdict, &*absent.why), (Verdict::CannotBeTold, "not measured yet: a"));
 }
 
 const SE_OVER: &str = "system = ['se', 'dl']\nworkers = [1, 2, 18, 36, 54, 72]";
@@ -603,6 +603,12 @@ fn claims_are_counted_by_their_standing() {
         "what is reproduced is explained, too: {}",
         fitted.reason()
     );
+    let spread = told(
+        &format!("{A_OVER_B}about = 3\nexplanation = 'as it is'"),
+        &[("a", &[1.0, 9.0]), ("b", &[1.0, 1.0])],
+    );
+    assert_eq!(spread.verdict, Verdict::CannotBeTold);
+    assert_eq!(spread.explanation, None, "nothing came out: {}", spread.reason());
     let ours = one("ours = true", "about = 3");
     assert_eq!((ours.standing.clone(), ours.paper_number), (Standing::Ours, None));
     let mut part = one("", "at_least = 1");

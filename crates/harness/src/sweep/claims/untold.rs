@@ -91,7 +91,7 @@ impl Untold {
             Untold::FewPoints { line, points } => format!("{line} has {} only", counted(*points, "point")),
             Untold::EndsBefore { line, at } => format!("{line} ends at {at}"),
             Untold::NoPoints(what) => what.clone(),
-            Untold::NotYet(at) => format!("{at} is not measured yet"),
+            Untold::NotYet(at) => format!("not measured yet: {at}"),
             Untold::OneRepetition => "one repetition has no spread; use repeat 3 or more".to_owned(),
             Untold::Lacking { at, repetitions, of } => {
                 format!(
@@ -130,8 +130,8 @@ mod tests {
         let both = claim("about_workers = 72\nfewest_workers = 36");
         assert_eq!(in_words(&both, few()), "it is about 36 workers or more; here: 1 worker");
         let not_yet = (0..12).map(|point| Untold::NotYet((point / 2).to_string()));
-        let expected = "0 is not measured yet; 1 is not measured yet; 2 is not measured yet; 3 is not measured yet; \
-                        and 2 more";
+        let expected =
+            "not measured yet: 0; not measured yet: 1; not measured yet: 2; not measured yet: 3; and 2 more";
         assert_eq!(in_words(&fewest, not_yet), expected);
     }
 }

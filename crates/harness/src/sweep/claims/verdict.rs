@@ -30,6 +30,11 @@ impl Verdict {
         Verdict::NotApplicable,
         Verdict::CannotBeTold,
     ];
+
+    /// Whether something came out that could be explained.
+    pub fn says_what_came_out(self) -> bool {
+        !matches!(self, Verdict::NotApplicable | Verdict::CannotBeTold)
+    }
 }
 
 /// A claim with its verdict: what `--json` prints.
@@ -87,7 +92,7 @@ pub struct Told {
     pub error: Option<ErrorUsed>,
     /// The verdict's reason: what was found, beside what is claimed.
     pub why: String,
-    /// What the experiment's author makes of it, whatever came of it; not where the claim is not applicable.
+    /// What the experiment's author makes of what came out; not where the claim is not applicable, or cannot be told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explanation: Option<String>,
 }
