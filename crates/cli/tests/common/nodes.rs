@@ -110,7 +110,7 @@ pub fn await_workers(processes: &[u32]) {
     };
     let began = Instant::now();
     while !processes.iter().all(has_workers) {
-        assert!(began.elapsed() < Duration::from_secs(60), "no workers");
+        assert!(began.elapsed() < Duration::from_secs(180), "no workers");
         thread::sleep(Duration::from_millis(1));
     }
     thread::sleep(Duration::from_millis(100));

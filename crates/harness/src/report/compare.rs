@@ -16,8 +16,8 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
         figures::time_share(&summaries),
         figures::latency_curves(&result.systems),
         figures::aborts(&summaries),
-        tables::costs(&summaries),
     ];
+    blocks.extend(tables::costs(&summaries));
     let bars: Vec<(String, &Summary)> =
         summaries.iter().map(|summary| (summary.system(), *summary)).collect();
     blocks.extend(figures::threads("", &bars));

@@ -99,37 +99,40 @@ pub fn no_numbers(why: &str) -> [Cell; 6] {
     std::array::from_fn(|column| Cell::number(if column == 0 { why } else { "" }))
 }
 
-/// What each architecture cost. A dash stands where nothing was measured; what no system had to pay has no column.
-pub fn costs(summaries: &[&Summary]) -> Block {
+/// What each architecture cost, and apart what the processors counted. A dash stands where nothing was measured; what no system had to pay has
+/// no column, and no table.
+pub fn costs(summaries: &[&Summary]) -> impl Iterator<Item = Block> {
+    let by_processor = CostDescription::counted_by_processor(summaries);
+    let is_counted = |cost: &CostDescription| by_processor.iter().any(|counted| counted.name == cost.name);
     let is_paid = |cost: &CostDescription| {
         summaries.iter().any(|summary| summary.costs.get(cost.name).is_some_and(|value| value != 0.0))
     };
+    let (counted, paid): (Vec<_>, Vec<_>) =
+        COSTS.iter().filter(|cost| is_paid(cost)).partition(|cost| is_counted(cost));
+    let of_architecture = "By transaction that ended; messages are requests and releases, without their answers. Serving others is \
+        the part of their time in which workers that serve are busy: dedicated servers or concurrency-control threads where there are any. \
+        Idle, executing and managing are parts of the time of execution threads, or of workers that execute. A round trip is from a request to its answer, a \
+        migration from one worker to running on the next, a lock hold from an attempt's first lock to having \
+        released all; these are means of samples. Versions by records: the most memory that previous versions of \
+        records have taken, by that of the records.";
+    let of_processors = "By transaction that ended: of all workers, in user mode, waiting included.";
+    let first = costs_table("What the architecture cost", of_architecture, &paid, summaries);
+    let second = (!counted.is_empty())
+        .then(|| costs_table("What the processors counted", of_processors, &counted, summaries));
+    [first].into_iter().chain(second)
+}
+
+fn costs_table(title: &str, note: &str, costs: &[&CostDescription], summaries: &[&Summary]) -> Block {
     let row = |summary: &&Summary| {
-        let paid = summary.costs.described().filter(|(cost, _)| is_paid(cost));
-        let numbers = paid.map(|(cost, value)| {
-            Cell::number(value.map_or(NOTHING.to_owned(), |value| cost.unit.show(value)))
-        });
+        let numbers = costs.iter().map(|cost| Cell::number(cost.shown_of(summary)));
         let system = [Cell::words(&summary.architecture), Cell::words(summary.protocol_shown())];
         system.into_iter().chain(numbers).collect()
     };
-    let head = COSTS.iter().filter(|cost| is_paid(cost)).map(|cost| Cell::number(cost.heading));
-    let counted = match CostDescription::counted_by_processor(summaries).is_empty() {
-        true => "",
-        false => {
-            " Instructions, cycles, misses and page faults are those of all workers, in user mode, waiting included."
-        }
-    };
+    let heads = costs.iter().map(|cost| Cell::number(cost.heading));
     Block::Table {
-        title: "What the architecture cost".to_owned(),
-        note: "By transaction that ended; messages are requests and releases, without their answers. Serving others is \
-               the part of their time in which workers that serve are busy: dedicated servers or concurrency-control threads where there are any. \
-               Idle, executing and managing are parts of the time of execution threads, or of workers that execute. A round trip is from a request to its answer, a \
-               migration from one worker to running on the next, a lock hold from an attempt's first lock to having \
-               released all; these are means of samples. Versions by records: the most memory that previous versions of \
-               records have taken, by that of the records."
-            .to_owned()
-            + counted,
-        head: ["architecture", "protocol"].map(Cell::words).into_iter().chain(head).collect(),
+        title: title.to_owned(),
+        note: note.to_owned(),
+        head: ["architecture", "protocol"].map(Cell::words).into_iter().chain(heads).collect(),
         rows: summaries.iter().map(row).collect(),
     }
 }
