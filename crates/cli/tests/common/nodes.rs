@@ -110,7 +110,12 @@ pub fn await_workers(processes: &[u32]) {
     };
     let began = Instant::now();
     while !processes.iter().all(has_workers) {
-        assert!(began.elapsed() < Duration::from_secs(180), "no workers");
+        let waits = began.elapsed() < Duration::from_secs(60);
+        assert!(
+            waits,
+            "no workers: {:?}",
+            processes.iter().map(|&one| (one, is_there(one))).collect::<Vec<_>>()
+        );
         thread::sleep(Duration::from_millis(1));
     }
     thread::sleep(Duration::from_millis(100));
@@ -158,7 +163,9 @@ pub fn await_written(files: &[String], least: usize) {
 pub fn await_one_child(parent: u32) -> u32 {
     let began = Instant::now();
     loop {
-        if let [child] = children(parent)[..] {
+        // One that was killed is a child still, until its parent has asked for it.
+        let there: Vec<u32> = children(parent).into_iter().filter(|&child| is_there(child)).collect();
+        if let [child] = there[..] {
             return child;
         }
         assert!(began.elapsed() < Duration::from_secs(20), "no node is started");
