@@ -26,21 +26,24 @@ fn fibers_that_are_not_admitted_hold_no_log_back() {
     assert!(summary["commits"].as_u64() > Some(50), "{summary}");
 }
 
-/// A worker with one transaction at a time is never in two of them at once.
+/// A worker has one transaction at a time: together those that began in the interval take no longer than that, but for the last one.
 #[test]
 fn a_wait_for_the_log_is_of_one_transaction() {
+    const INTERVAL_NS: f64 = 400e6;
     for system in [
         "--protocol silo",
-        "--protocol no-wait --in-flight auto",
+        "--protocol no-wait",
         "--architecture partitioned-serial",
         "--architecture dora --protocol no-wait --in-flight 1",
     ] {
         let line = format!("micro --records 20000 --writes 100 --durability sync --duration 400ms {system}");
         let summary = logged(&line);
         let number = |of: &serde_json::Value| of.as_f64().expect("a number");
-        let mean_ns = number(&summary["latency_ns"]["mean"]);
-        let under_way = mean_ns * number(&summary["throughput_per_s"]) / 1e9;
-        assert!(under_way > 0.2 && under_way < 1.3, "{system}: {under_way} are under way at a time");
+        let (mean_ns, max_ns) =
+            (number(&summary["latency_ns"]["mean"]), number(&summary["latency_ns"]["max"]));
+        // Some that are timed by class are among the commits, and not among the latencies: as long as the others, on the whole.
+        let all_ns = mean_ns * number(&summary["commits"]);
+        assert!(all_ns < 1.2 * INTERVAL_NS + 2.0 * max_ns, "{system}: {all_ns} ns, the longest {max_ns}");
         assert!(mean_ns > number(&summary["between_ns"]), "{system}: the wait is in the latency");
     }
 }

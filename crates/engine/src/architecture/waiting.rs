@@ -67,7 +67,8 @@ pub(crate) fn park<P: Protocol, F: Physical>(
     }
 }
 
-/// Lets the worker's other fibers run until then, after so many attempts in a row. When they were many, it is not told from a wait for others.
+/// Lets the worker's other fibers run until then, after so many attempts in a row. After many it counts as one that only looks: whoever is in its way may need
+/// the core, so the worker pauses if none of its fibers gets on.
 pub(crate) fn back_off_parked(current: &mut Current, until: Ticks, attempts: u32) {
     current.suspend(match attempts > BackOff::ATTEMPTS_BEFORE_YIELDING {
         true => Suspension::Look(until),
