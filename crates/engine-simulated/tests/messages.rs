@@ -6,7 +6,8 @@ use contract::{
     Selection, Span, Support, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
-use machine::simulated::{Description, Schedule, Simulation, explore};
+use machine::simulated::{Description, Schedule, Simulation, explore, trace_hash};
+use std::hint::black_box;
 use std::ops::Bound;
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ const T: TableId = TableId(0);
 enum Task {
     /// Updates three rows, and sees what else is in them.
     Update,
+    /// The same, with deep frames.
+    DeepUpdate,
     /// Scans so many.
     Scan { rows: usize },
 }
@@ -32,17 +35,30 @@ struct Touch {
     first: u64,
 }
 
+impl Touch {
+    fn update<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<(), Abort> {
+        for n in 0..3 {
+            let key = Key((self.first + n) % ROWS);
+            let change = &mut |bytes: &mut [u8]| bytes[0] ^= 1;
+            let _ = txn.update_seeing(T, key, Span::whole(8), change, Span::new(8, 8), &mut |_| ())?;
+        }
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn update_deep<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<(), Abort> {
+        let frame = black_box([0u8; 4096]);
+        let updated = self.update(txn);
+        black_box(&frame);
+        updated
+    }
+}
+
 impl Procedure for Touch {
     fn run<X: Transaction + ?Sized>(&self, txn: &mut X) -> Result<Outcome, Abort> {
         match self.task {
-            Task::Update => {
-                for n in 0..3 {
-                    let key = Key((self.first + n) % ROWS);
-                    let change = &mut |bytes: &mut [u8]| bytes[0] ^= 1;
-                    let _ =
-                        txn.update_seeing(T, key, Span::whole(8), change, Span::new(8, 8), &mut |_| ())?;
-                }
-            }
+            Task::Update => self.update(txn)?,
+            Task::DeepUpdate => self.update_deep(txn)?,
             Task::Scan { rows } => {
                 let first = Key(self.first % (ROWS - rows as u64));
                 let scan = Scan {
@@ -66,7 +82,7 @@ impl Procedure for Touch {
 
     fn plan<X: Transaction + ?Sized>(&self, _: &mut X, plan: &mut Plan) -> Result<(), Abort> {
         match self.task {
-            Task::Update => (0..3).for_each(|n| {
+            Task::Update | Task::DeepUpdate => (0..3).for_each(|n| {
                 plan.touch(T, Key((self.first + n) % ROWS), Span::whole(8), Access::Write);
             }),
             Task::Scan { .. } => plan.declare(T, Key(self.first % ROWS)),
@@ -76,7 +92,7 @@ impl Procedure for Touch {
 
     fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
         (0..3).for_each(|n| at(T, Key((self.first + n) % ROWS)));
-        matches!(self.task, Task::Update)
+        !matches!(self.task, Task::Scan { .. })
     }
 
     fn encode(&self, into: &mut Vec<u8>) {
@@ -109,7 +125,7 @@ impl Workload for Task {
             rows: ROWS,
             capacity: ROWS,
             indexing: match *self {
-                Task::Update => Indexing::Hashed,
+                Task::Update | Task::DeepUpdate => Indexing::Hashed,
                 Task::Scan { .. } => Indexing::Ordered,
             },
             partition: TableDescription::partition_by_remainder,
@@ -271,6 +287,25 @@ fn a_scan_under_dora_does_not_migrate_for_each_record() {
         println!("{pair}: {migrations} migrations a scan");
         assert!(migrations < SCANNED as f64 / 2.0, "{pair}: {migrations}");
     }
+}
+
+/// A fiber's frames are as deep as the compiler makes them. A simulation repeats bit for bit in another build, so it charges for migrations whatever
+/// they are.
+#[test]
+fn deep_frames_migrate_as_fast_as_shallow_ones() {
+    let file = include_str!("../../../machines/haswell-ex-4x18.toml");
+    let machine = Description::parse(file).expect("a machine");
+    let pair = PairName { architecture: ArchitectureName::Dora, protocol: ProtocolName::NoWait };
+    let traced = |task| {
+        Simulation::of(&machine).run(|| {
+            let until = Until::Transactions(200);
+            let measured = run(pair, task, 4, until, &EngineOptions::default());
+            (measured.effort.migrations, measured.all_aborts(), trace_hash())
+        })
+    };
+    let shallow = traced(Task::Update);
+    assert!(shallow.0 > 800, "{shallow:?}");
+    assert_eq!(traced(Task::DeepUpdate), shallow);
 }
 
 /// Of three keys that follow each other one is at the other of two instances, or two are, by turns. By messages, a coordinator asks for each of them, for the vote, and

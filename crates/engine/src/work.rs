@@ -19,7 +19,8 @@ const SIXTEEN_BYTES_CYCLES: u64 = 1;
 
 /// Lines of a fiber's frames that a visit touches: those of the operation, nearest to the top, and what it needs of the
 /// transaction and the procedure below. An estimate, which decides what a migration costs on a simulated machine; charged for
-/// all its frames, DORA does about half as much there.
+/// all its frames, DORA does about half as much there. Always those next to the yielder's
+/// ([`crate::facade::cpu::top_of_frames`]): the same ones are fetched by each worker that the fiber comes to.
 pub(crate) const TOUCHED_LINES: usize = 24;
 
 /// All of it, for who has to know whether two simulations were told the same: the cycles above in their order, and the lines

@@ -203,7 +203,9 @@ impl Current {
     #[inline]
     pub fn migrate(&mut self, to: usize) {
         let on_stack = 0u8;
-        let hot = Hot::new((&raw const on_stack).addr(), self.yielder.addr());
+        let yielder = self.yielder.addr();
+        let top = cpu::top_of_frames((&raw const on_stack).addr(), yielder, TOUCHED_LINES * LINE_BYTES);
+        let hot = Hot::new(top, yielder);
         self.suspend(Suspension::Migrate { to, hot });
     }
 

@@ -166,6 +166,14 @@ pub fn give_way() {}
 #[inline(always)]
 pub fn jitter() {}
 
+/// Where a fiber's frames are said to end, for who takes them over: where they do, at `top`. `base` and `bytes` are for machines that
+/// say otherwise.
+#[inline(always)]
+pub fn top_of_frames(top: usize, base: usize, bytes: usize) -> usize {
+    let _ = (base, bytes);
+    top
+}
+
 /// Accounts for taking over `bytes` bytes at `at` that another worker had: the frames of a fiber that has come. On
 /// hardware the accesses themselves do.
 #[inline(always)]

@@ -6,6 +6,8 @@ use super::exploration::machine as exploring;
 use crate::hardware::cpu as hardware;
 use std::time::Duration;
 
+const LINE_BYTES: usize = 64;
+
 /// Tells the machine that the core waits, so that another one may go on.
 #[inline]
 pub fn pause() {
@@ -129,6 +131,16 @@ pub fn near_bytes() -> u64 {
 pub fn jitter() {
     if let Some(machine) = timed() {
         machine.jitter();
+    }
+}
+
+/// Where a fiber's frames are said to end, for who takes them over: so that the lines down from `base` are of `bytes` bytes, whatever the
+/// compiler has made of them. A simulation repeats bit for bit in another build. Elsewhere at `top`, where they do.
+#[inline]
+pub fn top_of_frames(top: usize, base: usize, bytes: usize) -> usize {
+    match timed() {
+        Some(_) => (base & !(LINE_BYTES - 1)) + LINE_BYTES - bytes,
+        None => top,
     }
 }
 
