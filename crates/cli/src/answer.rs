@@ -66,12 +66,15 @@ pub fn of_run(summary: &Summary, folder: Option<&Folder>, columns: Option<usize>
 }
 
 fn spread(summary: &Summary) -> String {
+    if summary.repetitions == 1 {
+        return "of 1 repetition".to_owned();
+    }
     format!(
         "{} to {} over {}, spread {}",
         thousands(summary.throughput_min),
         thousands(summary.throughput_max),
         counted(summary.repetitions, "repetition"),
-        percent(summary.spread())
+        summary.spread_shown()
     )
 }
 
@@ -398,7 +401,7 @@ pub fn of_comparison(result: &CompareResult<'_>, folder: Option<&Folder>) -> Str
             summary.architecture.clone(),
             summary.protocol_shown().to_owned(),
             thousands(summary.throughput_per_s),
-            percent(summary.spread()),
+            summary.spread_shown(),
             ratio(summary.abort_rate),
             latency_if_any(summary.latency_ns.as_ref().map(|of| of.p99)),
             part_of_best(result.ratio_to_best(summary)),
@@ -486,7 +489,7 @@ pub fn of_sweep(experiment: &Experiment, conducted: &Conducted, folder: &Folder)
         let mut row: Vec<String> = axes.iter().map(|axis| point.at[*axis].clone()).collect();
         row.extend([
             thousands(summary.throughput_per_s),
-            percent(summary.spread()),
+            summary.spread_shown(),
             ratio(summary.abort_rate),
             latency_if_any(summary.latency_ns.as_ref().map(|of| of.p99)),
         ]);

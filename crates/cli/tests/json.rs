@@ -66,6 +66,7 @@ const FIELDS: &[Field] = &[
     ("migration_ns", is_positive_or_null),
     ("lock_hold_ns", is_positive_or_null),
     ("hot_locks_per_txn", is_number),
+    ("in_flight_found", is_positive_or_null),
     ("version_space", is_positive_or_null),
     ("instructions_per_txn", is_positive_or_null),
     ("cycles_per_txn", is_positive_or_null),

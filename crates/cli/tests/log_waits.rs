@@ -19,6 +19,9 @@ fn fibers_that_are_not_admitted_hold_no_log_back() {
         let line = "micro --protocol silo --records 20000 --writes 50 --duration 150ms --durability sync";
         let summary = logged(&format!("{line} --in-flight {in_flight}"));
         assert!(summary["commits"].as_u64() > Some(0), "{in_flight} in flight: {summary}");
+        let found = summary["in_flight_found"].as_f64();
+        let is_told = found.is_some_and(|found| (1.0..=8.0).contains(&found));
+        assert_eq!(is_told, in_flight == "auto", "{in_flight} in flight: {found:?}");
     }
     // Slow arrivals: the log goes on between them.
     let line = "smallbank --protocol silo --customers 20000 --duration 500ms --durability group --rate 300";

@@ -181,7 +181,12 @@ counters! {
     lock_hold: Sampled,
     /// Locks of hot records that were got before they were read (MOCC).
     hot_locks: u64,
-    /// For how long none of a worker's fibers could go on; a sample a worker, where that is counted (ORTHRUS).
+    /// Transactions that ended where `--in-flight auto` decides how many their worker has in flight ([`InFlight::Auto`](crate::InFlight::Auto)).
+    admissions: u64,
+    /// How many that were when each of them ended, added up.
+    admitted: u64,
+    /// For how long none of a worker's fibers could go on; a sample a worker, where that is counted (ORTHRUS). In an open loop under any other architecture, for how long
+    /// none of its transactions had begun and not ended, and none had arrived.
     idle: Sampled,
     /// Instructions of all workers, those that only serve among them, as far as that is asked for ([`EngineOptions::counters`](crate::EngineOptions::counters)); so are those below.
     instructions: Events,

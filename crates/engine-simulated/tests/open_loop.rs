@@ -3,7 +3,9 @@
 #[path = "../../engine/tests/shared/mod.rs"]
 mod shared;
 
-use contract::{ArrivalsName, EngineOptions, Measurement, OpenLoop, PairName, Selection, Until};
+use contract::{
+    ArchitectureName, ArrivalsName, EngineOptions, Measurement, OpenLoop, PairName, Selection, Until,
+};
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Simulation};
 use shared::arrivals::{always, serve_until};
@@ -42,6 +44,12 @@ fn a_system_does_what_it_is_asked_for_as_far_as_it_can() {
         assert!((0.7..=1.5).contains(&done), "{pair}: {done} of what it can");
         let grown = queues(&much);
         assert!(grown.is_sorted() && grown[9] > 2 * grown[0].max(1), "{pair}: {grown:?}");
+        // Of an ORTHRUS thread also while its transactions wait.
+        let idle = |of: &Measurement| of.effort.idle.ns as f64 / of.hosts_ns();
+        let orthrus = pair.architecture == ArchitectureName::Orthrus;
+        assert!((0.75..1.0).contains(&idle(&little)), "{pair}: idle for {} of its time", idle(&little));
+        assert!(idle(&much) < if orthrus { 0.6 } else { 0.02 }, "{pair}: idle for {}", idle(&much));
+        assert!(closed.effort.idle.samples == 0 || orthrus, "{pair}");
         assert!(much.unfinished == 0 || much.latency_ns.max() > little.latency_ns.max(), "{pair}");
         let again = measured(pair, at(2 * capacity as u64));
         assert_eq!((again.latency_ns, again.commits), (much.latency_ns, much.commits), "{pair}");

@@ -136,7 +136,9 @@ pub(crate) fn arrange(
             (options.servers, workers - options.servers)
         }
         ArchitectureName::Dora => {
-            let why = format!("for {workers} workers have at most {MOST_SLOTS} transactions in flight");
+            let who =
+                if workers == 1 { "1 worker has".to_owned() } else { format!("{workers} workers have") };
+            let why = format!("for {who} at most {MOST_SLOTS} transactions in flight");
             if let Some(misfit) = misfit_of_fibers(workers, options, &why) {
                 return Err(misfit);
             }

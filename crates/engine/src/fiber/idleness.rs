@@ -1,6 +1,6 @@
 //! How long a worker had nothing to do: none of its fibers could go on.
 //!
-//! A fiber that waits while another runs is none of it, and one that looks whether it can go on is busy. The clock is read at the first turn
+//! A fiber that waits while another runs is none of it, and one that looks whether it can go on is busy; but not one that finds nothing to begin. The clock is read at the first turn
 //! that finds no fiber, and before the next one runs; a worker that always has a fiber never reads it. What lies in the counted interval
 //! counts.
 
@@ -28,11 +28,16 @@ impl Idleness {
         }
     }
 
-    /// One can.
+    /// When it would end, if one could go on now; none if it has not begun.
     #[inline(always)]
-    pub fn ends(&mut self) {
+    pub fn would_end(&self) -> Option<Ticks> {
+        self.since.map(|_| clock::now())
+    }
+
+    /// One could go on then.
+    pub fn ends(&mut self, then: Ticks) {
         if let Some(since) = self.since.take() {
-            self.add(since, clock::now());
+            self.add(since, then);
         }
     }
 

@@ -127,11 +127,16 @@ impl<'e> Scheduler<'e> {
             self.none_can_go_on();
             return Turn::NoFiber;
         };
-        if let Some(idleness) = &mut self.idleness {
-            idleness.ends();
-        }
+        let resumed = self.idleness.as_ref().and_then(Idleness::would_end);
         work::switch();
-        match fiber.resume(self.me) {
+        let suspended = fiber.resume(self.me);
+        if let Some(resumed) = resumed
+            && let Some(idleness) = &mut self.idleness
+            && !matches!(suspended, Some(Suspension::NothingNow))
+        {
+            idleness.ends(resumed);
+        }
+        match suspended {
             Some(Suspension::Migrate { to, hot }) => self.send(to, Parcel::pack(fiber, hot)),
             Some(Suspension::Park(slot, until)) => {
                 self.parked.push(Parked { slot, until, is_idle: false, fiber });

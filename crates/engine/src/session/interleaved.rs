@@ -200,7 +200,9 @@ fn live<'e, P: Protocol, F: Concurrent, C: Client>(
         let at_home = unsafe { &mut *home };
         match executed {
             Ok(Ok(Some(ended))) => {
-                at_home.admission.has_ended();
+                if let Some(admitted) = at_home.admission.has_ended() {
+                    at_home.statistics.has_admitted(admitted);
+                }
                 // Procedures are large: it is moved to its client, and not to here first.
                 let entered = catch_unwind(AssertUnwindSafe(|| {
                     let drawn = drawn.take().expect("it is drawn");

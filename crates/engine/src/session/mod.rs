@@ -15,6 +15,7 @@
 //! | [`walk`] | a slot's part in a checkpoint |
 //! | [`interval`] | when transactions count, and for what |
 //! | [`ring`] | transactions drawn ahead |
+//! | [`resting`], [`put_off`] | how long it has nothing to do, in an open loop, and what it does then |
 //! | [`schedule`] | when they arrive, in an open loop |
 //! | [`series`] | what happens, slice by slice |
 //!
@@ -31,7 +32,9 @@ mod interval;
 pub(crate) mod lent;
 mod precedence;
 mod processor;
+mod put_off;
 mod reach;
+mod resting;
 mod ring;
 mod schedule;
 mod series;

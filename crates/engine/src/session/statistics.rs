@@ -22,6 +22,8 @@
 use super::Run;
 use super::interval::{CoolDown, Interval};
 use super::processor::Processor;
+use super::put_off::{Committed, PutOff};
+use super::resting::Resting;
 use super::ring::{Drawn, RING, Ring};
 use super::schedule::{Among, Schedule};
 use super::series::SliceCounts;
@@ -160,6 +162,9 @@ pub(crate) struct WorkerStatistics<'e, C: Client> {
     /// When transactions arrive, in an open loop.
     schedule: Option<Schedule>,
     slices: Option<SliceCounts>,
+    /// Of an open loop, as what follows.
+    resting: Option<Resting>,
+    put_off: Option<PutOff>,
     processor: Processor,
     /// When the last transaction ended, or the worker was ready for another.
     last: Ticks,
@@ -215,6 +220,8 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
             phase: Phase::first(until),
             schedule: options.open_loop.map(|of| Schedule::new(of, among, start, options.seed)),
             slices: options.series.then(|| SliceCounts::new(interval, until)).flatten(),
+            resting: options.open_loop.map(|_| Resting::new(interval)),
+            put_off: options.open_loop.map(|_| PutOff::new()),
             processor,
             last: start,
             running: 0,
@@ -240,31 +247,42 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
             return Next::Over;
         }
         if self.ring.len() <= REFILL_AT.min(self.left as usize - 1) {
-            // As many as are left, and no more.
-            while self.ring.len() < RING && (self.ring.len() as u64) < self.left {
-                match self.client.arrival() {
-                    Arrival::Ready => {}
-                    Arrival::NothingNow => break,
-                    Arrival::Closed => {
-                        self.left = self.ring.len() as u64;
-                        break;
-                    }
-                }
-                work::transaction();
-                let due = self.schedule.as_mut().map_or(Ticks(0), Schedule::next);
-                self.ring.push(self.client.next(), due);
-                let last = self.ring.len() - 1;
-                plan(self.ring.peek(last).expect("just drawn"));
-            }
+            while self.draw(&mut plan) {}
             self.last = clock::now();
             if self.ring.len() == 0 {
                 return self.nothing_drawn();
             }
         }
         if self.schedule.is_some() && !self.has_arrived() {
+            if self.resting.as_mut().is_some_and(Resting::nothing_has_arrived) {
+                self.count_put_off();
+                self.draw(&mut plan);
+            }
             return self.nothing_drawn();
         }
         Next::Drawn
+    }
+
+    /// Draws one more, if there is room, one is left, and the client has one.
+    #[inline]
+    fn draw(&mut self, plan: &mut impl FnMut(&mut Drawn<C::Procedure>)) -> bool {
+        if self.ring.len() == RING || self.ring.len() as u64 >= self.left {
+            return false;
+        }
+        match self.client.arrival() {
+            Arrival::Ready => {}
+            Arrival::NothingNow => return false,
+            Arrival::Closed => {
+                self.left = self.ring.len() as u64;
+                return false;
+            }
+        }
+        work::transaction();
+        let due = self.schedule.as_mut().map_or(Ticks(0), Schedule::next);
+        self.ring.push(self.client.next(), due);
+        let last = self.ring.len() - 1;
+        plan(self.ring.peek(last).expect("just drawn"));
+        true
     }
 
     /// Whether no transaction is taken any more.
@@ -322,6 +340,9 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
     #[inline(always)]
     pub fn begin(&mut self, free_since: Ticks, due: Ticks, began: Ticks) -> Begun {
         self.turn(began);
+        if let Some(resting) = &mut self.resting {
+            resting.begin(began);
+        }
         let arrived = if self.schedule.is_some() { due } else { began };
         self.running += usize::from(self.interval.contains(arrived));
         if self.interval.contains(began) {
@@ -337,6 +358,15 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
             slices.begin(arrived, began);
         }
         Begun { arrived, began }
+    }
+
+    /// A transaction of the worker ends, which may have so many in flight.
+    #[inline]
+    pub fn has_admitted(&mut self, in_flight: usize) {
+        if self.phase == Phase::Counting {
+            self.counts.effort.admissions += 1;
+            self.counts.effort.admitted += in_flight as u64;
+        }
     }
 
     /// A slot that has been free since then begins nothing more in the interval.
@@ -419,6 +449,9 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         let Begun { arrived, began } = begun;
         let now = clock::now();
         self.turn(now);
+        if let Some(resting) = &mut self.resting {
+            resting.end();
+        }
         self.count_aborts(aborts, now);
         if self.interval.contains(began) {
             self.counts.response.add(now.since(began));
@@ -461,6 +494,9 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         let now = clock::now();
         self.last = now;
         self.turn(now);
+        if let Some(resting) = &mut self.resting {
+            resting.end();
+        }
         if ended.attempts > 1 {
             self.count_aborts(aborts, now);
         }
@@ -557,19 +593,41 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         }
         let Begun { arrived, began } = begun;
         self.count_kind(ended, arrived, kind, now);
-        let is_timed = ended.outcome == Outcome::Commit && !ended.sampled;
-        let latency_ns = is_timed.then(|| clock::nanoseconds(now.since(arrived)));
-        if self.interval.contains(arrived) {
-            self.running -= 1;
-            if let Some(latency_ns) = latency_ns {
-                self.counts.latency_ns.saturating_record(latency_ns);
-                if let Some(of_all) = &mut self.counts.arrived {
-                    of_all.service_ns.saturating_record(clock::nanoseconds(now.since(began)));
+        self.running -= usize::from(self.interval.contains(arrived));
+        if ended.outcome == Outcome::Rollback {
+            return;
+        }
+        let committed = Committed { arrived, began, ended: now, is_timed: !ended.sampled };
+        match &mut self.put_off {
+            None => self.count_committed(committed),
+            Some(put_off) => {
+                if put_off.write_down(committed) {
+                    self.count_put_off();
                 }
             }
         }
-        if let Some(slices) = self.slices.as_mut().filter(|_| ended.outcome == Outcome::Commit) {
-            slices.commit(now, latency_ns);
+    }
+
+    /// What has committed goes into histograms and slices.
+    #[inline(always)]
+    fn count_committed(&mut self, Committed { arrived, began, ended, is_timed }: Committed) {
+        let latency_ns = is_timed.then(|| clock::nanoseconds(ended.since(arrived)));
+        if let Some(latency_ns) = latency_ns.filter(|_| self.interval.contains(arrived)) {
+            self.counts.latency_ns.saturating_record(latency_ns);
+            if let Some(of_all) = &mut self.counts.arrived {
+                of_all.service_ns.saturating_record(clock::nanoseconds(ended.since(began)));
+            }
+        }
+        if let Some(slices) = &mut self.slices {
+            slices.commit(ended, latency_ns);
+        }
+    }
+
+    /// What was put off of that.
+    #[inline(never)]
+    fn count_put_off(&mut self) {
+        while let Some(committed) = self.put_off.as_mut().and_then(PutOff::pop) {
+            self.count_committed(committed);
         }
     }
 
@@ -642,7 +700,12 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         if self.phase == Phase::Counting {
             self.counts.effort.merge(&self.processor.end());
         }
+        self.count_put_off();
         let Interval { from, to, .. } = self.interval;
+        // Who keeps threads that execute counts it by itself, whatever the loop.
+        if let Some(resting) = self.resting.filter(|_| self.counts.effort.idle.samples == 0) {
+            self.counts.effort.idle = Sampled { samples: 1, ns: resting.ns() };
+        }
         let end = if to == Ticks(u64::MAX) { self.last } else { to };
         let mut counts = self.counts;
         counts.series = self.slices.map(SliceCounts::into_series);

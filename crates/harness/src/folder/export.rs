@@ -13,7 +13,7 @@ use super::{Folder, csv_field};
 use crate::failure::Failure;
 use crate::options::BadValue;
 use crate::summary::{CostDescription, Latency, Summary};
-use crate::text::numbers::{latency_if_any, percent, ratio, thousands};
+use crate::text::numbers::{latency_if_any, ratio, thousands};
 use contract::LatencyHistogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
@@ -151,7 +151,7 @@ fn markdown(rows: &[Exported<'_>]) -> String {
         let shown = |of: fn(&Latency) -> u64| latency_if_any(summary.latency_ns.as_ref().map(of));
         let cells = [
             thousands(summary.throughput_per_s),
-            percent(summary.spread()),
+            summary.spread_shown(),
             ratio(summary.abort_rate),
             shown(|of| of.p50),
             shown(|of| of.p99),

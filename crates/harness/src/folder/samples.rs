@@ -141,10 +141,10 @@ mod tests {
                 .starts_with("shared-everything,\"a,b\",1,7,1.000000,10.500,10,0,0.500000,1,2,0.9900,1,2,3,")
         );
         assert!(
-            lines[0].ends_with(",page_faults_per_txn") && lines[1].ends_with(",0.0,2.5000,,,,,,,,,,,,,,,,"),
+            lines[0].ends_with(",page_faults_per_txn") && lines[1].ends_with(",0.0,2.5000,,,,,,,,,,,,,,,,,"),
             "{text}"
         );
-        assert!(lines[2].ends_with(",,,,,,,2.5000,,,,,,,,,,,,,,,,"), "nothing is not zero: {text}");
+        assert!(lines[2].ends_with(",,,,,,,2.5000,,,,,,,,,,,,,,,,,"), "nothing is not zero: {text}");
         for line in &lines[1..] {
             assert_eq!(lines[0].split(',').count() + 1, line.split(',').count(), "one comma is quoted");
         }

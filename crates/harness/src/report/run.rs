@@ -70,7 +70,7 @@ fn tiles(summary: &Summary) -> Vec<Tile> {
     let to = if summary.log.is_some() { " to durability" } else { "" };
     vec![
         Tile::new("Throughput", format!("{} /s", short(*throughput_per_s)), range),
-        Tile::new("Spread", tables::spread(summary), of_repetitions.to_owned()),
+        Tile::new("Spread", summary.spread_shown(), of_repetitions.to_owned()),
         Tile::new("Aborts per commit", ratio(summary.abort_rate), "retried".to_owned()),
         Tile::new(
             format!("{name}{to}, median"),

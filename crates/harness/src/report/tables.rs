@@ -3,7 +3,7 @@
 use super::page::{Block, Cell};
 use crate::summary::{COSTS, Check, CostDescription, Kind, Latency, LatencyOf, Summary, Unmeasured};
 use crate::text::names;
-use crate::text::numbers::{latency_if_any, percent, ratio, thousands};
+use crate::text::numbers::{latency_if_any, ratio, thousands};
 
 /// What the spread among [`NUMBERS`] is.
 pub const SPREAD: &str = "Spread is from the slowest to the fastest repetition, as a part of the median.";
@@ -80,18 +80,13 @@ pub fn numbers(summary: &Summary) -> [Cell; 6] {
     let shown = |of: fn(&Latency) -> u64| latency_if_any(summary.latency_ns.as_ref().map(of));
     [
         thousands(summary.throughput_per_s),
-        spread(summary),
+        summary.spread_shown(),
         ratio(summary.abort_rate),
         shown(|latencies| latencies.p50),
         shown(|latencies| latencies.p99),
         shown(|latencies| latencies.p999),
     ]
     .map(Cell::number)
-}
-
-/// From the slowest to the fastest repetition; one alone has none.
-pub fn spread(summary: &Summary) -> String {
-    if summary.repetitions > 1 { percent(summary.spread()) } else { NOTHING.to_owned() }
 }
 
 /// In place of [`numbers`] where there are none; `why` stands first.
@@ -113,7 +108,8 @@ pub fn costs(summaries: &[&Summary]) -> impl Iterator<Item = Block> {
         the part of their time in which workers that serve are busy: dedicated servers or concurrency-control threads where there are any. \
         Idle, executing and managing are parts of the time of execution threads, or of workers that execute. A round trip is from a request to its answer, a \
         migration from one worker to running on the next, a lock hold from an attempt's first lock to having \
-        released all; these are means of samples. Versions by records: the most memory that previous versions of \
+        released all; these are means of samples. In flight, found: how many each worker had where that was left to it, the mean over \
+        transactions. Versions by records: the most memory that previous versions of \
         records have taken, by that of the records.";
     let of_processors = "By transaction that ended: of all workers, in user mode, waiting included.";
     let first = costs_table("What the architecture cost", of_architecture, &paid, summaries);
@@ -186,8 +182,6 @@ pub fn chosen_threads(summaries: &[&Summary]) -> Option<Block> {
         rows,
     })
 }
-
-const NOTHING: &str = "–";
 
 /// Pairs of the matrix that have no numbers, and why.
 pub fn unmeasured(title: &str, pairs: &[Unmeasured]) -> Block {

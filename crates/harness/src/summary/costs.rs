@@ -53,6 +53,11 @@ impl Total {
         is_counted.then(|| (self.effort.idle.ns as f64 / self.hosts_ns).min(1.0))
     }
 
+    fn in_flight_found(&self) -> Option<f64> {
+        let Effort { admissions, admitted, .. } = self.effort;
+        (admissions > 0).then(|| admitted as f64 / admissions as f64)
+    }
+
     fn of_classes(&self, classes: &[TimeClass]) -> f64 {
         classes.iter().map(|class| self.time.ns[class.index()]).sum::<u64>() as f64
     }
@@ -164,7 +169,8 @@ costs! {
     /// The part of their time that workers spent serving others, 0 to 1: dedicated servers or concurrency-control threads where there are any, or
     /// else all.
     serving_share, "serving others", Share: |total| total.serving_share();
-    /// The part of their time, 0 to 1, in which threads that execute transactions had none that could go on (ORTHRUS; *orthrus* 4.4.3: waiting).
+    /// The part of their time, 0 to 1, in which threads that execute transactions had none that could go on (ORTHRUS; *orthrus* 4.4.3: waiting). In an
+    /// open loop under other architectures, the part in which workers had none.
     idle_share, "idle", Share: |total| total.idle_share();
     /// The part in which they executed transactions, look-ups included; of what is not idle as much as of the sampled transactions' time. Of threads that
     /// have one transaction at a time, the part of that time.
@@ -179,6 +185,8 @@ costs! {
     lock_hold_ns, "lock hold", Nanoseconds: |total| total.effort.lock_hold.mean_ns();
     /// Locks of hot records that were got before they were read, by transaction that ended (MOCC).
     hot_locks_per_txn, "hot locks/txn", Times: |total| total.by_transaction(total.effort.hot_locks);
+    /// Transactions in flight a worker that `--in-flight auto` let begin, its trials included: the mean over transactions that ended. Nothing where it is told how many.
+    in_flight_found, "in flight, found", Times: |total| total.in_flight_found();
     /// The most memory that previous versions of records have taken, by that of the records (*silo* 5.6).
     version_space, "versions/records", Share: |total| total.version_space;
     /// Instructions by transaction that ended, in user mode, of all workers, those that only serve among them; nothing where the system gives no such counter, as those below.
@@ -254,6 +262,7 @@ mod tests {
             migration_ns: None,
             lock_hold_ns: None,
             hot_locks_per_txn: Some(0.0),
+            in_flight_found: None,
             version_space: None,
             instructions_per_txn: None,
             cycles_per_txn: None,
@@ -288,6 +297,16 @@ mod tests {
         assert_eq!(of(Costs::of([&alone])), [None, Some(0.3), None]);
         // Nobody has counted.
         assert_eq!(of(Costs::of([&some_measurement(1000.0)])), [None, Some(0.7), None]);
+    }
+
+    #[test]
+    fn how_many_were_in_flight_is_a_mean_over_transactions() {
+        let of = |admissions, admitted| Measurement {
+            effort: Effort { admissions, admitted, ..Effort::default() },
+            ..some_measurement(1.0)
+        };
+        assert_eq!(Costs::of([&of(100, 100), &of(300, 1200)]).in_flight_found, Some(3.25));
+        assert_eq!(Costs::of([&of(0, 0)]).in_flight_found, None);
     }
 
     #[test]
@@ -342,7 +361,7 @@ mod tests {
         let json = serde_json::to_value(Costs::default()).expect("JSON");
         assert!(
             COSTS.iter().all(|cost| json[cost.name].is_null())
-                && json.as_object().map(|o| o.len()) == Some(17)
+                && json.as_object().map(|o| o.len()) == Some(18)
         );
     }
 }

@@ -30,7 +30,7 @@ pub use turns::{Group, Turns};
 use crate::options::OptionDescription;
 use crate::subject::Subject;
 use crate::text::names;
-use crate::text::numbers::counted;
+use crate::text::numbers::{counted, percent};
 use contract::{AbortReason, LatencyHistogram, Measurement, Sampled, TimeShare};
 use contract::{Durability, EngineOptions, Instances, LogReport, PairName};
 use serde::{Deserialize, Serialize};
@@ -237,6 +237,11 @@ impl Summary {
             return 0.0;
         }
         (self.throughput_max - self.throughput_min) / self.throughput_per_s
+    }
+
+    /// The same for people; a dash of one repetition, which has none.
+    pub fn spread_shown(&self) -> String {
+        if self.repetitions > 1 { percent(self.spread()) } else { "–".to_owned() }
     }
 
     /// Why there are no latencies, if there are none.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Name and version of the lines, and of what `sweep --json` prints. Lines are read back, so every change of a line
 /// makes a new one, an added field, too.
-pub const SCHEMA: &str = "trireme.sweep/22";
+pub const SCHEMA: &str = "trireme.sweep/23";
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +81,7 @@ mod tests {
             let text = format!("{older}\n{{\"settings\":{{}}}}\n{{\"torn");
             fs::write(&path, &text).expect("an older journal");
             let refused = open(scratch.path(), &header()).err().expect("refused");
-            let expected = "points.jsonl:1: schema trireme.sweep/1: allowed: trireme.sweep/22, for other versions keep \
+            let expected = "points.jsonl:1: schema trireme.sweep/1: allowed: trireme.sweep/23, for other versions keep \
                             other numbers; use another --out";
             assert!(refused.to_string().ends_with(expected), "{refused}");
             assert_eq!(refused.exit_code(), 2);
