@@ -60,6 +60,12 @@ pub trait Procedure: Send {
         false
     }
 
+    /// Where it has to be at home to run in fragments: a key of the partition to whose rows it does what depends on rows elsewhere, as home finds
+    /// them in transcripts. From other instances it runs by messages. Anywhere by default.
+    fn home_of_fragments(&self) -> Option<(TableId, Key)> {
+        None
+    }
+
     /// Appends what [`Client::decode`](crate::Client::decode) needs to make this procedure for another instance, where it runs as a fragment. To be written for
     /// what [runs in fragments](Procedure::runs_in_fragments).
     fn encode(&self, into: &mut Vec<u8>) {

@@ -319,6 +319,10 @@ impl<P: Procedure> Procedure for CheckedProcedure<P> {
         self.inner.runs_in_fragments(at)
     }
 
+    fn home_of_fragments(&self) -> Option<(TableId, Key)> {
+        self.inner.home_of_fragments()
+    }
+
     /// Whose stamps a fragment leaves, and the procedure inside.
     fn encode(&self, into: &mut Vec<u8>) {
         self.with_log(|log| into.extend_from_slice(&log.fragment()));

@@ -150,6 +150,8 @@ trait AnyProcedure: Send {
 
     fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool;
 
+    fn home_of_fragments(&self) -> Option<(TableId, Key)>;
+
     fn encode(&self, into: &mut Vec<u8>);
 
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
@@ -174,6 +176,10 @@ impl<P: Procedure + 'static> AnyProcedure for Filled<P> {
 
     fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
         self.procedure().runs_in_fragments(at)
+    }
+
+    fn home_of_fragments(&self) -> Option<(TableId, Key)> {
+        self.procedure().home_of_fragments()
     }
 
     fn encode(&self, into: &mut Vec<u8>) {
@@ -244,6 +250,10 @@ impl Procedure for ErasedProcedure {
 
     fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
         self.0.runs_in_fragments(at)
+    }
+
+    fn home_of_fragments(&self) -> Option<(TableId, Key)> {
+        self.0.home_of_fragments()
     }
 
     fn encode(&self, into: &mut Vec<u8>) {

@@ -289,6 +289,9 @@ where
         if !self.coordinator.one_shot || self.coordinator.by_messages {
             return;
         }
+        if procedure.home_of_fragments().is_some_and(|(table, key)| self.away(table, key).is_some()) {
+            return;
+        }
         let can = procedure.runs_in_fragments(&mut |table, key| {
             if let Some(instance) = self.away(table, key) {
                 self.coordinator.branch(instance).fragment = Progress::Running;

@@ -134,6 +134,30 @@ pub struct PaymentInput {
     pub date: u64,
 }
 
+impl PaymentInput {
+    /// Appends it to bytes.
+    pub(super) fn encode(&self, into: &mut Vec<u8>) {
+        let PaymentInput { w_id, d_id, c_w_id, c_d_id, who, amount, date } = self;
+        into.extend([w_id, d_id, c_w_id, c_d_id, amount].into_iter().flat_map(|number| number.to_le_bytes()));
+        into.extend(date.to_le_bytes());
+        match who {
+            Who::Id(c_id) => into.extend(c_id.to_le_bytes()),
+            Who::LastName(last) => into.extend(last),
+        }
+    }
+
+    /// What was encoded; `None`: the bytes are none.
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let ([w_id, d_id, c_w_id, c_d_id, amount], bytes) = numbers(bytes)?;
+        let (date, bytes) = bytes.split_first_chunk()?;
+        let who = match <[u8; 4]>::try_from(bytes) {
+            Ok(c_id) => Who::Id(u32::from_le_bytes(c_id)),
+            Err(_) => Who::LastName(bytes.try_into().ok()?),
+        };
+        Some(PaymentInput { w_id, d_id, c_w_id, c_d_id, who, amount, date: u64::from_le_bytes(*date) })
+    }
+}
+
 /// A customer asks for the last order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrderStatusInput {

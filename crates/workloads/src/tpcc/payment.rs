@@ -9,8 +9,8 @@ use super::parts::{
 use super::rows::History;
 use super::screens::PaymentScreen;
 use super::stale::added;
-use super::{CUSTOMER, HISTORY, customers, keys, rows};
-use contract::{Abort, Access, Key, Plan, Span, Transaction, TransactionExt};
+use super::{CUSTOMER, HISTORY, WAREHOUSE, customers, keys, population, rows};
+use contract::{Abort, Access, Key, Plan, Span, TableId, Transaction, TransactionExt};
 use std::io::Write;
 
 /// Makes a payment.
@@ -41,6 +41,10 @@ pub(super) fn run<T: Transaction + ?Sized>(
         change_seeing(txn, customer, pay, CustomerInfo::OFFSET)?.expect("loaded, and never deleted");
     let c_data = if info.c_credit == *b"BC" { Some(note(txn, customer, input, c_id)?) } else { None };
 
+    // In a fragment what is at the warehouse shows zeros.
+    let is_elsewhere = w.w_name == [0; 10];
+    let (w_name, d_name) =
+        if is_elsewhere { population::names_of(input.w_id, input.d_id) } else { (w.w_name, d.d_name) };
     let history = History {
         h_date: input.date,
         h_amount: amount,
@@ -49,7 +53,7 @@ pub(super) fn run<T: Transaction + ?Sized>(
         h_c_w_id: input.c_w_id,
         h_d_id: input.d_id,
         h_w_id: input.w_id,
-        h_data: two_names(&w.w_name, &d.d_name),
+        h_data: two_names(&w_name, &d_name),
         unused: [0; 4],
     };
     let payment = keys::history(input.c_w_id, input.c_d_id, c_id, account.c_payment_cnt);
@@ -126,6 +130,14 @@ pub(super) fn plan<T: Transaction + ?Sized>(
         add_among(plan, HISTORY, [0, u32::MAX].map(|payment| keys::history(w_id, d_id, c_id, payment)));
     }
     Ok(())
+}
+
+/// Where it runs in fragments: what it does to the customer depends on nothing at the warehouse but names, which never change. `at` is told.
+pub(super) fn runs_in_fragments(input: &PaymentInput, at: &mut dyn FnMut(TableId, Key)) -> bool {
+    at(WAREHOUSE, keys::warehouse(input.w_id));
+    // Whoever it is: all of a district are in the warehouse's partition.
+    at(CUSTOMER, keys::customer(input.c_w_id, input.c_d_id, 1));
+    true
 }
 
 #[cfg(test)]

@@ -156,6 +156,14 @@ fn district(scale: Scale, key: Key, rng: &mut Rng) -> District {
     }
 }
 
+/// The names of a warehouse and of a district of it. They follow from the keys, whatever the scale, and never change.
+pub(super) fn names_of(w_id: u32, d_id: u32) -> ([u8; 10], [u8; 10]) {
+    let (w_key, d_key) = (keys::warehouse(w_id), keys::district(w_id, d_id));
+    let w = warehouse(Scale::STANDARD, w_key, &mut generator(WAREHOUSE, w_key));
+    let d = district(Scale::STANDARD, d_key, &mut generator(DISTRICT, d_key));
+    (w.w_name, d.d_name)
+}
+
 fn customer(key: Key, rng: &mut Rng) -> Customer {
     let (c_w_id, c_d_id, c_id) = keys::of_customer(key);
     // The first thousand have a last name each, so that every name is there.

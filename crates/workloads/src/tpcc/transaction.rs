@@ -1,10 +1,10 @@
 //! One of the five transactions with its input, and the client that issues them.
 
 use super::generator::InputGenerator;
-use super::inputs::{Input, NewOrderInput};
+use super::inputs::{Input, NewOrderInput, PaymentInput};
 use super::items::Items;
 use super::screens::{DeliveryScreen, NewOrderScreen, OrderStatusScreen, PaymentScreen, StockLevelScreen};
-use super::{TransactionKind, delivery, new_order, order_status, payment, stock_level};
+use super::{TransactionKind, WAREHOUSE, delivery, keys, new_order, order_status, payment, stock_level};
 use contract::telling::{tell, told};
 use contract::{Abort, Client, Completion, Key, Outcome, Plan, Procedure, TableId, Transaction};
 use std::cell::Cell;
@@ -101,17 +101,30 @@ impl Procedure for TpccTransaction {
         matches!(self.input, Input::OrderStatus(_) | Input::StockLevel(_))
     }
 
-    /// A New-Order does. A Payment of another warehouse's customer does not: its row, among the customer's, holds names from home.
+    /// A New-Order does, and a Payment.
     fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
         match &self.input {
             Input::NewOrder(input) => new_order::runs_in_fragments(input, self.items, at),
+            Input::Payment(input) => payment::runs_in_fragments(input, at),
             _ => false,
         }
     }
 
+    /// The warehouse of either: an order's lines take texts from stocks, and whoever pays is found where he is.
+    fn home_of_fragments(&self) -> Option<(TableId, Key)> {
+        match &self.input {
+            Input::NewOrder(NewOrderInput { w_id, .. }) | Input::Payment(PaymentInput { w_id, .. }) => {
+                Some((WAREHOUSE, keys::warehouse(*w_id)))
+            }
+            _ => None,
+        }
+    }
+
     fn encode(&self, into: &mut Vec<u8>) {
+        into.push(self.input.kind().index() as u8);
         match &self.input {
             Input::NewOrder(input) => input.encode(into),
+            Input::Payment(input) => input.encode(into),
             other => unreachable!("a {:?} does not run in fragments", other.kind()),
         }
     }
@@ -175,7 +188,12 @@ impl Client for TpccClient {
 
     fn decode(&mut self, bytes: &[u8]) -> Option<TpccTransaction> {
         let (items, reconnaissance) = (self.items, self.reconnaissance);
-        let input = Input::NewOrder(NewOrderInput::decode(bytes)?);
+        let (kind, bytes) = bytes.split_first()?;
+        let input = match TransactionKind::ALL.get(usize::from(*kind))? {
+            TransactionKind::NewOrder => Input::NewOrder(NewOrderInput::decode(bytes)?),
+            TransactionKind::Payment => Input::Payment(PaymentInput::decode(bytes)?),
+            _ => return None,
+        };
         Some(TpccTransaction { input, items, reconnaissance, skipped: Cell::new(0) })
     }
 

@@ -5,6 +5,7 @@
 //! | what is loaded, what is drawn | [`population`], [`inputs`] |
 //! | the twelve consistency conditions | [`conditions`], over [`supplier`]'s tables |
 //! | what each transaction reads, writes and shows | [`new_order`], [`payment`], [`other_transactions`], by [`running`] |
+//! | what fragments do | [`fragments`] |
 //! | what plans declare | [`plans`] |
 //! | thousands of transactions, and their audit | [`audit`] |
 
@@ -12,6 +13,7 @@ mod audit;
 #[path = "../common/mod.rs"]
 mod common;
 mod conditions;
+mod fragments;
 mod inputs;
 mod new_order;
 mod other_transactions;
