@@ -151,6 +151,14 @@ fn other_than_spread(summary: &Summary) -> Vec<String> {
             thousands(summary.time_samples as f64)
         ));
     }
+    warnings.extend(still_finding_out(summary).map(|ran| {
+        format!(
+            "--in-flight auto tries the numbers over a worker's first {} transactions or so, and workers ran about {}: it was finding out for much of \
+             the interval; use a longer --warmup, or tell it a number",
+            thousands(TRIAL),
+            thousands(ran)
+        )
+    }));
     if summary.absent_workers > 0 {
         warnings.push(format!(
             "of {} {} {ABSENT}: {}; use a longer --duration, or fewer --workers",
@@ -178,6 +186,17 @@ fn other_than_spread(summary: &Summary) -> Vec<String> {
         warnings.push(format!("the check {} failed: {}; do not use these numbers", check.name, check.detail));
     }
     warnings
+}
+
+/// Transactions of a worker after which it has found out how many it has in flight, about.
+const TRIAL: f64 = 10_000.0;
+
+/// How many transactions a worker ran with its warm-up, where it has to find out how many it has in flight and those were too few.
+fn still_finding_out(summary: &Summary) -> Option<f64> {
+    let _ = summary.costs.in_flight_found?;
+    let intervals = 1.0 + summary.warmup_s / summary.duration_s.max(1e-9);
+    let by_worker = summary.commits as f64 / (summary.repetitions.max(1) * summary.workers.max(1)) as f64;
+    Some(intervals * by_worker).filter(|ran| *ran < TRIAL)
 }
 
 const ABSENT: &str = "ended no transaction in the interval";
@@ -379,6 +398,27 @@ mod tests {
         let (all, one) = (told(&[of("silo", 3, 9), of("occ", 2, 9)]), told(&systems[..2]));
         assert!(all.len() == 1 && all[0].starts_with("all 2 systems: the time shares"), "{all:?}");
         assert!(one[1].starts_with("shared-everything silo: the time shares"), "{one:?}");
+    }
+
+    #[test]
+    fn who_finds_out_how_many_are_in_flight_needs_transactions_for_it() {
+        let of = |in_flight_found, commits, warmup_s| {
+            let mut summary =
+                Summary { commits, workers: 2, repetitions: 3, warmup_s, duration_s: 1.0, ..some_summary() };
+            summary.costs.in_flight_found = in_flight_found;
+            still_finding_out(&summary)
+        };
+        assert_eq!(of(None, 6, 1.0), None, "it is told");
+        assert_eq!(of(Some(2.5), 6 * 9_000, 0.0), Some(9_000.0));
+        assert_eq!(of(Some(2.5), 6 * 9_000, 0.5), None, "begun in the warm-up");
+        let some = Summary { commits: 6, ..some_summary() };
+        let warns = |summary: &Summary| {
+            other_than_spread(summary).iter().any(|told| told.starts_with("--in-flight auto"))
+        };
+        assert!(!warns(&some));
+        let mut finding = some;
+        finding.costs.in_flight_found = Some(1.0);
+        assert!(warns(&finding));
     }
 
     #[test]
