@@ -47,10 +47,10 @@ impl Resting {
         rests
     }
 
-    /// Time of the interval, in nanoseconds; the worker does nothing more.
+    /// Time of the interval until now, in nanoseconds; the worker does nothing more. A run of so many transactions has an interval without end.
     pub fn ns(mut self) -> u64 {
         if let Some(since) = self.since.take() {
-            self.add(since, self.interval.to);
+            self.add(since, clock::now());
         }
         clock::nanoseconds(self.ticks)
     }
@@ -84,5 +84,8 @@ mod tests {
         resting.since = Some(Ticks(10));
         resting.begin(Ticks(1_400));
         assert_eq!((resting.ticks, resting.active), (900, 2));
+        // It is resting when the run ends.
+        let rests = Resting { since: Some(clock::now()), ticks: 0, ..resting };
+        assert!(rests.ns() < 1_000_000_000_000, "and not for ever");
     }
 }
