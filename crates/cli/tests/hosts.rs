@@ -165,6 +165,14 @@ fn clocks_that_are_none_are_refused_in_words() {
             "check micro --protocol silo --workers 2 --canary one-clock",
             "--canary one-clock: allowed: with --cluster",
         ),
+        (
+            "check micro --protocol silo --workers 2 --cluster 2 --canary ids-of-its-own",
+            "--canary ids-of-its-own: allowed: with nodes on several hosts",
+        ),
+        (
+            "check micro --protocol silo --workers 2 --cluster 2 --canary decision-before-votes",
+            "--canary decision-before-votes: allowed: with three nodes or more",
+        ),
     ] {
         let folder = TempDir::new().expect("a folder");
         fs::write(folder.path().join("s"), "sixteen bytes, or more").expect("a file");

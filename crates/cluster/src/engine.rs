@@ -61,20 +61,24 @@ fn agreed<T>(what: &str, own: Result<T, LogError>) -> Result<T, LogError> {
 impl Together {
     fn run_own<C: Client>(
         what: &str,
+        store: &mut Store,
+        selection: Selection,
         clients: Vec<C>,
         options: &EngineOptions,
-        run: impl FnOnce(Vec<C>, Part) -> Result<RunOutcome<C>, RunError>,
+        run: impl FnOnce(&mut Store, Vec<C>, Part) -> Result<RunOutcome<C>, RunError>,
     ) -> Result<RunOutcome<C>, RunError> {
         let (group, all) = (group(), clients.len());
         let mut before = clients;
         let mut after = before.split_off(own(all).end);
         let here = before.split_off(own(all).start);
         let part = group.part(options.channel, here.len()).map_err(RunError::Lost)?;
+        // Whoever counts an interval counts one in which all run.
+        ThisEngine::get_part_ready(store, selection, options);
         group.exchange(what, Vec::new()).map_err(RunError::Lost)?;
         // Its workers leave the cores of the others to these.
         let (place, workers) = (group.place_on_host(), here.len());
         worker::are_among(place.rank * workers, place.of * workers);
-        let ran = run(here, part);
+        let ran = run(store, here, part);
         worker::are_among(0, 0);
         let mut bytes = Vec::new();
         tell(&of_run(group.number(), &ran), &mut bytes);
@@ -121,9 +125,16 @@ impl Together {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
-        Together::run_own("a checked run begins", clients, options, |clients, part| {
-            ThisEngine::run_part_checked(store, selection, clients, until, options, part)
-        })
+        Together::run_own(
+            "a checked run begins",
+            store,
+            selection,
+            clients,
+            options,
+            |store, clients, part| {
+                ThisEngine::run_part_checked(store, selection, clients, until, options, part)
+            },
+        )
     }
 }
 
@@ -205,7 +216,7 @@ impl Engine for Together {
         until: Until,
         options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
-        Together::run_own("a run begins", clients, options, |clients, part| {
+        Together::run_own("a run begins", store, selection, clients, options, |store, clients, part| {
             ThisEngine::run_part(store, selection, clients, until, options, part)
         })
     }

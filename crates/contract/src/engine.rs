@@ -209,6 +209,9 @@ pub trait InstanceEngine: Engine {
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<(Self::Store, Recovered), LogError>;
 
+    /// Does ahead what a run of `selection` over a store begins with, and takes each instance its own time: instances whose next call runs it begin together.
+    fn get_part_ready(store: &mut Self::Store, selection: Selection, options: &EngineOptions);
+
     /// As [`Engine::run`], of one instance, with so many clients as it has workers. All of them call this at the same time, with the same options.
     fn run_part<C: Client>(
         store: &mut Self::Store,

@@ -185,9 +185,10 @@ counters! {
     admissions: u64,
     /// How many that were when each of them ended, added up.
     admitted: u64,
-    /// For how long none of a worker's fibers could go on; a sample a worker, where that is counted (ORTHRUS). In an open loop under any other architecture, for how long
-    /// none of its transactions had begun and not ended, and none had arrived.
+    /// For how long none of a worker's fibers could go on; a sample a worker, where that is counted (ORTHRUS, instances).
     idle: Sampled,
+    /// In an open loop under any other architecture, for how long none of a worker's transactions had begun and not ended, and none had arrived.
+    rested: Sampled,
     /// Instructions of all workers, those that only serve among them, as far as that is asked for ([`EngineOptions::counters`](crate::EngineOptions::counters)); so are those below.
     instructions: Events,
     /// Cycles, those spent waiting in user mode among them.

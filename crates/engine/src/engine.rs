@@ -2,13 +2,13 @@
 
 use crate::deployment;
 use crate::durability::{self, Log};
-use crate::facade::{clock, counters, memory};
+use crate::facade::{clock, counters, memory, worker};
 use crate::matrix;
 use crate::message::channel::{Link, Part};
 use crate::recovery;
 use crate::session::Report;
 use crate::storage::Store;
-use crate::system::{CountLeaks, Reports, Run};
+use crate::system::{CountLeaks, Reports, Run, binding};
 use contract::{
     ArchitectureName, Arrangement, Client, Clocks, Engine, EngineOptions, ErasedClient, Header,
     InstanceEngine, Layout, LeakCheck, LoadError, LogError, LogInspection, LogManifest, LogOptions,
@@ -185,6 +185,11 @@ impl InstanceEngine for ThisEngine {
             Self::run_erased(store, selection, clients, Until::Transactions(u64::MAX), options)
         };
         recovery::recover(workload, layout, folders, options, Some(partitions), progress, &run)
+    }
+
+    fn get_part_ready(store: &mut Store, selection: Selection, options: &EngineOptions) {
+        let _bound = worker::bind(binding(options.bind));
+        store.prepare_ahead(selection);
     }
 
     fn run_part<C: Client>(

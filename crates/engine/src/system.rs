@@ -116,7 +116,7 @@ pub(crate) trait System {
 }
 
 /// As the machine calls it.
-const fn binding(name: BindingName) -> Binding {
+pub(crate) const fn binding(name: BindingName) -> Binding {
     match name {
         BindingName::Cores => Binding::Cores,
         BindingName::Sockets => Binding::Sockets,

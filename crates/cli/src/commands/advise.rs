@@ -30,7 +30,7 @@ pub fn arguments() -> Command {
         .about("Say which system to take for a workload, on which machine, and why")
         .after_help(
             "Every system runs shortly, the better half for longer, and so on; the last ones are compared in a final, and along the workload's skew, the share of \
-             its transactions that cross partitions, and cores. Answers in about two minutes on two cores. A workload's file may say its goal ([goal]).",
+             its transactions that cross partitions, and cores. Answers in about two minutes on two idle cores; tables of more rows than it takes by itself are loaded many times, and take longer. A workload's file may say its goal ([goal]).",
         )
         .arg(option("on", "MACHINES", format!("'hardware', and machines to simulate, between commas [default: {MACHINES}]")))
         .arg(option("latency-goal", "TIME", "What 99 of 100 transactions are to take at most, retries included [default: the file's, or none]".to_owned()))
@@ -57,7 +57,7 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let began = Instant::now();
     let machines = machines(typed(matches, "on").unwrap_or(MACHINES))?;
     let (name, below) = matches.subcommand().expect("it needs a workload");
-    let (workload, is_cut) = sized(name, below)?;
+    let (workload, cut) = sized(name, below)?;
     let asked = Asked::of(matches, &workload)?;
     for (machine, _) in &machines {
         machine.run(Admit { asked: &asked, options: &asked.options(*machine, None) })?;
@@ -87,9 +87,10 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         };
         match machine.run(job) {
             Ok(on_machine) => told.push(on_machine),
-            Err(Failure::Interrupted) if !told.is_empty() => break,
+            Err(Failure::Interrupted) if told.is_empty() => return Err(Failure::Interrupted),
+            Err(Failure::Interrupted) => break,
             // What other machines have told is not lost.
-            Err(failure @ Failure::Usage(_)) if machines.len() > 1 => unmeasured.push(failure.to_string()),
+            Err(failure) if machines.len() > 1 => unmeasured.push(failure.to_string()),
             Err(failure) => return Err(failure),
         }
         if interrupt::is_asked_for() {
@@ -111,9 +112,9 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     };
     let mut warnings = warnings(&advice, &surroundings);
     warnings.extend(unmeasured);
-    if is_cut {
+    if let Some(parameter) = cut {
         warnings.push(format!(
-            "tables of more than {MOST_ROWS} rows were measured with so many, for they are loaded many times: --most-rows N measures others"
+            "tables of more than {MOST_ROWS} rows were measured with so many, for they are loaded many times: --{parameter} N measures others"
         ));
     }
     // A full disk must not take what was measured: it is printed first.
@@ -131,19 +132,35 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     ))
 }
 
-/// Rows of a file's tables beyond which to load them for each system takes longer than to measure it.
+/// Rows of a table beyond which to load them for each system takes longer than to measure it.
 const MOST_ROWS: u64 = 200_000;
 
-/// The workload that was typed; of a file with large tables, unless their size was typed, with fewer rows. And whether it was cut.
-fn sized(name: &str, matches: &ArgMatches) -> Result<(AnyWorkload, bool), Failure> {
+/// The workload that was typed; with fewer rows, if its tables are large and nobody typed their size. And the parameter for that, if it was cut.
+fn sized(name: &str, matches: &ArgMatches) -> Result<(AnyWorkload, Option<&'static str>), Failure> {
     let workload = selection::workload(name, matches, &Parameters::new())?;
-    let AnyWorkload::Described(described) = &workload else { return Ok((workload, false)) };
-    let is_large = described.tables().iter().any(|table| table.rows > MOST_ROWS);
-    if !is_large || typed(matches, "most-rows").is_some() {
-        return Ok((workload, false));
+    let large =
+        rows(&workload).filter(|(parameter, rows)| *rows > MOST_ROWS && typed(matches, parameter).is_none());
+    let Some((parameter, _)) = large else { return Ok((workload, None)) };
+    let fewer = [(parameter, MOST_ROWS.to_string())].into_iter().collect();
+    // What was typed beside may need as many as there are.
+    Ok(selection::workload(name, matches, &fewer).map_or((workload, None), |cut| (cut, Some(parameter))))
+}
+
+/// The parameter that says how many rows a workload's largest table has, and how many those are; `None` of TPC-C, whose tables go by its warehouses.
+fn rows(workload: &AnyWorkload) -> Option<(&'static str, u64)> {
+    let told = |parameter| {
+        let resolved = workload.resolved().into_iter().find(|(name, _)| *name == parameter);
+        Some((parameter, resolved?.1.parse().ok()?))
+    };
+    match workload {
+        AnyWorkload::Described(described) => {
+            Some(("most-rows", described.tables().iter().map(|table| table.rows).max()?))
+        }
+        AnyWorkload::Micro(_) | AnyWorkload::Ycsb(_) => told("records"),
+        AnyWorkload::SmallBank(_) => told("customers"),
+        AnyWorkload::Tatp(_) => told("subscribers"),
+        AnyWorkload::Tpcc(_) => None,
     }
-    let fewer = [("most-rows", MOST_ROWS.to_string())].into_iter().collect();
-    Ok((selection::workload(name, matches, &fewer)?, true))
 }
 
 /// How far the model of a simulated machine is off between systems, if it is known.
@@ -343,7 +360,7 @@ mod tests {
             duration: Duration::from_micros(duration_us),
             repeat,
         };
-        Pace { first: of(30, 50, 1), longest: of(50, 100, 2), point: of(50, 100, 2), before_axes: None }
+        Pace { first: of(30, 50, 1), longest: of(50, 100, 2), point: of(50, 100, 2), before_points: None }
     }
 
     fn advised(

@@ -227,6 +227,8 @@ fn live<'e, A: InSlots<'e>, C: Client>(
         if slot.waits_for_log() {
             // SAFETY: as above.
             let ended = unsafe { &*home }.statistics.last();
+            // Until here the worker had something to do, and from now on may have nothing.
+            slot.txn.architecture.let_others_run();
             while slot.waits_for_log() {
                 slot.rest(&mut cpu::Spin::new());
             }
@@ -303,6 +305,8 @@ fn walk<'e, A: InSlots<'e>, C: Client>(
     let Some(log) = walked else { return };
     let walked = slot.walk(log);
     slot.txn.architecture.go_home();
+    // Who finds nothing to begin after that was not idle.
+    slot.txn.architecture.let_others_run();
     if let Err(error) = walked {
         // SAFETY: as in `live`.
         unsafe { &mut *home }.statistics.fail(error);

@@ -704,7 +704,7 @@ impl<'e, C: Client> WorkerStatistics<'e, C> {
         let Interval { from, to, .. } = self.interval;
         // Who keeps threads that execute counts it by itself, whatever the loop.
         if let Some(resting) = self.resting.filter(|_| self.counts.effort.idle.samples == 0) {
-            self.counts.effort.idle = Sampled { samples: 1, ns: resting.ns() };
+            self.counts.effort.rested = Sampled { samples: 1, ns: resting.ns() };
         }
         let end = if to == Ticks(u64::MAX) { self.last } else { to };
         let mut counts = self.counts;

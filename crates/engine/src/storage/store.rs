@@ -41,6 +41,8 @@ pub struct Store {
     caches: Vec<AllocationCache>,
     /// Who left the metadata as it is.
     pub(crate) last: Option<Selection>,
+    /// For whom it has been prepared, and nobody has run since.
+    prepared: Option<Selection>,
     /// Where commits are logged, if they are.
     log: Option<Log>,
     /// Where rows that vary in length are.
@@ -114,6 +116,7 @@ impl Store {
             epochs: Epochs::new(layout.snapshot_every),
             caches: Vec::new(),
             last: None,
+            prepared: None,
             log: None,
             heap,
             recovered: None,
@@ -198,6 +201,9 @@ impl Store {
 
     /// Makes the metadata what `selection` expects to start from, and faults in what the run is expected to insert.
     pub(crate) fn prepare(&mut self, selection: Selection) {
+        if self.prepared.take() == Some(selection) {
+            return;
+        }
         // Also for the same system again: a run that panicked may have left anything.
         if self.last.is_some() {
             unobserved(|| {
@@ -208,6 +214,12 @@ impl Store {
         self.last = Some(selection);
         let mut left = memory::available_bytes() / 2;
         self.tables.iter().for_each(|table| table.get_ready(&mut left));
+    }
+
+    /// The same for the run that comes next, ahead of it.
+    pub(crate) fn prepare_ahead(&mut self, selection: Selection) {
+        self.prepare(selection);
+        self.prepared = Some(selection);
     }
 
     /// What a run with `slots` transaction slots works on: the tables, the epochs, and an allocation cache for each slot, which

@@ -62,6 +62,11 @@ pub fn axes_of(workload: &AnyWorkload) -> Vec<AxisOf> {
             let multi_partition = "transactions of two partitions (multi-partition)";
             let mut crossing = along(Crossing, multi_partition, "multi-partition", " %", &["0", "20", "100"]);
             crossing.values.iter_mut().for_each(|(_, setting)| setting.push(("touched-partitions", "2")));
+            match resolved.get("touched-partitions").map(String::as_str) {
+                Some("2") | None => {}
+                Some("any") => crossing.own = "rows of any partition in each".to_owned(),
+                Some(touched) => crossing.own = format!("{} of {touched} partitions", crossing.own),
+            }
             vec![along(Skew, "skew (theta)", "theta", "", &THETAS), crossing]
         }
         AnyWorkload::Micro(_) => vec![

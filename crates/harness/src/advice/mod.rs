@@ -240,17 +240,17 @@ fn found<E: Engine>(
     let mut axes: Vec<AxisTold> = cores.into_iter().collect();
     let mut number = 0;
     for axis in variants {
-        if pace.before_axes.is_some_and(|most| began.elapsed() > most) {
-            decided.warnings.push(format!(
-                "not measured along {}: what came before took {:.0} s; --only among fewer systems, and an idle machine, take less",
-                axis.name,
-                began.elapsed().as_secs_f64()
-            ));
-            continue;
-        }
         trials.announce(&format!("along {}", axis.name), axis.values.len() * along.len(), pace.point);
         let mut points = Vec::new();
         for (label, workload) in &axis.values {
+            if pace.before_points.is_some_and(|most| began.elapsed() > most) {
+                decided.warnings.push(format!(
+                    "not measured along {} from {label} on: what came before took {:.0} s; --only among fewer systems, fewer rows, and an idle machine, take less",
+                    axis.name,
+                    began.elapsed().as_secs_f64()
+                ));
+                break;
+            }
             number += 1;
             let systems = run(number, &along, pace.point, After::Nothing)?;
             if !systems.is_empty() {

@@ -22,8 +22,8 @@ pub struct Pace {
     pub longest: Length,
     /// A point of an axis.
     pub point: Length,
-    /// No axis is begun once heats and final have taken longer; `None` on a machine that repeats bit for bit, whose advice does not depend on how fast it is simulated.
-    pub before_axes: Option<Duration>,
+    /// No further point of an axis is measured once all before it has taken longer; `None` on a machine that repeats bit for bit, whose advice does not depend on how fast it is simulated.
+    pub before_points: Option<Duration>,
 }
 
 impl Pace {
@@ -38,7 +38,7 @@ impl Pace {
             first: of(20, 40, 1),
             longest: of(100, 300, 3),
             point: of(20, 80, 3),
-            before_axes: Some(Duration::from_secs(75)),
+            before_points: Some(Duration::from_secs(75)),
         }
     }
 
@@ -51,7 +51,7 @@ impl Pace {
             first: of(1400, 1400, 1),
             longest: of(2800, 4000, 3),
             point: of(1000, 1600, 2),
-            before_axes: None,
+            before_points: None,
         }
     }
 
@@ -66,7 +66,7 @@ impl Pace {
             first: of(self.first),
             longest: of(self.longest),
             point: of(self.point),
-            before_axes: self.before_axes.map(|most| most.mul_f64(factor)),
+            before_points: self.before_points.map(|most| most.mul_f64(factor.max(1.0))),
         }
     }
 
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(pace.heat(9).repeat, 1);
         let twice = pace.times(2.0);
         assert_eq!((twice.first.duration.as_millis(), twice.last().repeat), (80, 3));
-        assert_eq!(twice.before_axes, Some(Duration::from_secs(150)));
+        assert_eq!(twice.before_points, Some(Duration::from_secs(150)));
         assert_eq!(Pace::simulated(72).first.duration, Duration::from_micros(20));
         assert_eq!(Pace::simulated(4).times(0.5).first.duration, Duration::from_micros(175));
     }

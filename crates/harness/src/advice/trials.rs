@@ -178,7 +178,9 @@ impl<'a, E: Engine> Trials<'a, E> {
     pub(super) fn variants(&self) -> Vec<Variants> {
         let with = |setting: &Setting| {
             let resolved = self.workload.resolved().into_iter();
-            let mut given: Parameters = resolved.filter(|(name, _)| *name != "mix").collect();
+            // YCSB's mixes are names for what else is there; others' are parameters of their own.
+            let is_ycsb = matches!(self.workload, AnyWorkload::Ycsb(_));
+            let mut given: Parameters = resolved.filter(|(name, _)| !(is_ycsb && *name == "mix")).collect();
             setting.iter().for_each(|(name, value)| given.set(*name, *value));
             build(self.workload.name(), &given).ok()
         };

@@ -121,7 +121,12 @@ impl Decided {
             one.summary.throughput_per_s.total_cmp(&other.summary.throughput_per_s)
         };
         let is_another = |system: &&System| system.summary.system() != self.verdict.system;
-        let slowest = first.iter().filter(is_another).min_by(by_throughput);
+        // Each with the workers that suited it best there.
+        let is_its_best = |system: &&System| {
+            let same = first.iter().filter(|other| candidate(other).pair == candidate(system).pair);
+            same.max_by(by_throughput).is_some_and(|best| std::ptr::eq(best, *system))
+        };
+        let slowest = first.iter().filter(is_another).filter(is_its_best).min_by(by_throughput);
         let fastest = first.iter().max_by(by_throughput);
         self.verdict.worst = fastest.zip(slowest).map(|(fastest, slowest)| Beside {
             system: slowest.summary.system(),
@@ -183,7 +188,14 @@ pub(super) fn told_apart(systems: &[&System], goal: Goal, model_factor: f64) -> 
         systems.iter().map(|system| system.throughputs()[..rounds].to_vec()).collect();
     let beside = beside_best(&throughputs, model_factor);
     let differs = |system: &System| goal.is_met(system) != goal.is_met(systems[0]);
-    systems.iter().zip(&beside).map(|(system, beside)| beside.is_told_apart || differs(system)).collect()
+    // Where nobody keeps the goal the first has the lowest latency, and others may well have more throughput.
+    let is_ahead = |position: usize| {
+        let both = [throughputs[position].clone(), throughputs[0].clone()];
+        position > 0 && !goal.is_met(systems[0]) && beside_best(&both, model_factor)[1].is_told_apart
+    };
+    let of =
+        |position: usize| beside[position].is_told_apart || differs(systems[position]) || is_ahead(position);
+    (0..systems.len()).map(of).collect()
 }
 
 /// Whether no check has failed under its system, with whatever number of workers.

@@ -5,7 +5,7 @@
 
 use super::Summary;
 use crate::text::numbers::{latency, percent, ratio};
-use contract::{Effort, Events, Measurement, TimeClass, TimeShare};
+use contract::{Effort, Events, Measurement, Sampled, TimeClass, TimeShare};
 use serde::{Deserialize, Serialize};
 
 /// The classes of time in which a thread executes a transaction.
@@ -49,8 +49,13 @@ impl Total {
     }
 
     fn idle_share(&self) -> Option<f64> {
-        let is_counted = self.effort.idle.samples > 0 && self.hosts_ns > 0.0;
-        is_counted.then(|| (self.effort.idle.ns as f64 / self.hosts_ns).min(1.0))
+        // A worker has counted one of the two.
+        self.part_of_hosts(self.effort.idle).or_else(|| self.part_of_hosts(self.effort.rested))
+    }
+
+    fn part_of_hosts(&self, counted: Sampled) -> Option<f64> {
+        let is_counted = counted.samples > 0 && self.hosts_ns > 0.0;
+        is_counted.then(|| (counted.ns as f64 / self.hosts_ns).min(1.0))
     }
 
     fn in_flight_found(&self) -> Option<f64> {
@@ -71,10 +76,11 @@ impl Total {
         }
     }
 
-    /// What is not idle goes to executing and managing as it does in the sampled transactions that did not abort; they wait while others run.
+    /// What is not idle goes to executing and managing as it does in the sampled transactions that did not abort; they wait while others run. Where only rests are
+    /// known, a thread waits for others and serves them in what is left: that is no such division.
     fn busy_share(&self, classes: &[TimeClass]) -> Option<f64> {
         let busy = self.of_classes(&EXECUTING) + self.of_classes(&MANAGING);
-        let idle = self.idle_share().filter(|_| busy > 0.0)?;
+        let idle = self.part_of_hosts(self.effort.idle).filter(|_| busy > 0.0)?;
         Some((1.0 - idle) * self.of_classes(classes) / busy)
     }
 }
@@ -169,8 +175,8 @@ costs! {
     /// The part of their time that workers spent serving others, 0 to 1: dedicated servers or concurrency-control threads where there are any, or
     /// else all.
     serving_share, "serving others", Share: |total| total.serving_share();
-    /// The part of their time, 0 to 1, in which threads that execute transactions had none that could go on (ORTHRUS; *orthrus* 4.4.3: waiting). In an
-    /// open loop under other architectures, the part in which workers had none.
+    /// The part of their time, 0 to 1, in which threads that execute transactions had none that could go on (ORTHRUS, instances; *orthrus* 4.4.3: waiting). In an
+    /// open loop under other architectures, the part in which workers had none; serving others is not seen in it.
     idle_share, "idle", Share: |total| total.idle_share();
     /// The part in which they executed transactions, look-ups included; of what is not idle as much as of the sampled transactions' time. Of threads that
     /// have one transaction at a time, the part of that time.
@@ -193,9 +199,9 @@ costs! {
     instructions_per_txn, "instructions/txn", Times: |total| total.events_by_transaction(total.effort.instructions);
     /// Cycles, those spent waiting in user mode among them.
     cycles_per_txn, "cycles/txn", Times: |total| total.events_by_transaction(total.effort.cycles);
-    /// Accesses that missed the last level of the caches.
+    /// What the system calls cache misses: of the last level on Intel's processors, of the second on AMD's.
     cache_misses_per_txn, "cache misses/txn", Times: |total| total.events_by_transaction(total.effort.cache_misses);
-    /// Loads whose page was not in the first buffer of translations.
+    /// Loads whose page was in no buffer of translations; on some processors, not in the first.
     tlb_misses_per_txn, "TLB misses/txn", Times: |total| total.events_by_transaction(total.effort.tlb_misses);
     /// Branches that were predicted wrongly.
     branch_misses_per_txn, "branch misses/txn", Times: |total| total.events_by_transaction(total.effort.branch_misses);
@@ -293,8 +299,14 @@ mod tests {
         let unsampled = Measurement { time_share: TimeShare::default(), ..measurement.clone() };
         assert_eq!(of(Costs::of([&unsampled])), [Some(0.25), None, None]);
         // One at a time waits where it is.
-        let alone = Measurement { slots: 2, effort: Effort::default(), ..measurement };
+        let alone = Measurement { slots: 2, effort: Effort::default(), ..measurement.clone() };
         assert_eq!(of(Costs::of([&alone])), [None, Some(0.3), None]);
+        // In an open loop a worker that waits for an arrival rests: that divides nothing else.
+        let rested = Effort { rested: idle, ..Effort::default() };
+        let resting = Measurement { effort: rested, ..alone.clone() };
+        assert_eq!(of(Costs::of([&resting])), [Some(0.25), Some(0.3), None]);
+        let in_fibers = Measurement { effort: rested, ..measurement };
+        assert_eq!(of(Costs::of([&in_fibers])), [Some(0.25), None, None]);
         // Nobody has counted.
         assert_eq!(of(Costs::of([&some_measurement(1000.0)])), [None, Some(0.7), None]);
     }

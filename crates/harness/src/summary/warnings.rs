@@ -151,12 +151,12 @@ fn other_than_spread(summary: &Summary) -> Vec<String> {
             thousands(summary.time_samples as f64)
         ));
     }
-    warnings.extend(still_finding_out(summary).map(|ran| {
+    warnings.extend(still_finding_out(summary).map(|tried| {
         format!(
-            "--in-flight auto tries the numbers over a worker's first {} transactions or so, and workers ran about {}: it was finding out for much of \
-             the interval; use a longer --warmup, or tell it a number",
+            "--in-flight auto tries the numbers over a worker's first {} transactions or so: it may have been finding out for {} of the interval; \
+             use a longer --warmup, or tell it a number",
             thousands(TRIAL),
-            thousands(ran)
+            percent(tried)
         )
     }));
     if summary.absent_workers > 0 {
@@ -191,12 +191,16 @@ fn other_than_spread(summary: &Summary) -> Vec<String> {
 /// Transactions of a worker after which it has found out how many it has in flight, about.
 const TRIAL: f64 = 10_000.0;
 
-/// How many transactions a worker ran with its warm-up, where it has to find out how many it has in flight and those were too few.
+/// Such a part of the interval may be spent finding out.
+const MOST_TRIED: f64 = 0.2;
+
+/// The part of the interval's transactions in which a worker may still have been finding out how many it has in flight, where it is large: what its warm-up had
+/// not the time for.
 fn still_finding_out(summary: &Summary) -> Option<f64> {
     let _ = summary.costs.in_flight_found?;
-    let intervals = 1.0 + summary.warmup_s / summary.duration_s.max(1e-9);
     let by_worker = summary.commits as f64 / (summary.repetitions.max(1) * summary.workers.max(1)) as f64;
-    Some(intervals * by_worker).filter(|ran| *ran < TRIAL)
+    let before = by_worker * summary.warmup_s / summary.duration_s.max(1e-9);
+    Some(((TRIAL - before) / by_worker.max(1.0)).min(1.0)).filter(|tried| *tried > MOST_TRIED)
 }
 
 const ABSENT: &str = "ended no transaction in the interval";
@@ -409,8 +413,10 @@ mod tests {
             still_finding_out(&summary)
         };
         assert_eq!(of(None, 6, 1.0), None, "it is told");
-        assert_eq!(of(Some(2.5), 6 * 9_000, 0.0), Some(9_000.0));
-        assert_eq!(of(Some(2.5), 6 * 9_000, 0.5), None, "begun in the warm-up");
+        assert_eq!(of(Some(2.5), 6 * 9_000, 0.0), Some(1.0));
+        assert_eq!(of(Some(2.5), 6 * 10_000, 0.5), Some(0.5), "half of it was done in the warm-up");
+        assert_eq!(of(Some(2.5), 6 * 10_000, 1.0), None, "all of it was");
+        assert_eq!(of(Some(2.5), 6 * 100_000, 0.0), None, "a tenth of the interval");
         let some = Summary { commits: 6, ..some_summary() };
         let warns = |summary: &Summary| {
             other_than_spread(summary).iter().any(|told| told.starts_with("--in-flight auto"))

@@ -17,9 +17,9 @@ pub enum Counted {
     Instructions,
     /// Cycles in which the thread ran.
     Cycles,
-    /// Accesses that missed the last level of the caches.
+    /// What Linux calls cache misses: of the last level on Intel's processors, of the second on AMD's, and of the first on many of Arm's.
     CacheMisses,
-    /// Loads whose page was not in the first buffer of translations.
+    /// Loads whose page was in no buffer of translations (Intel's since Skylake), or not in the first.
     TlbMisses,
     /// Branches that were predicted wrongly.
     BranchMisses,

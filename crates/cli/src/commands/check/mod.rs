@@ -10,7 +10,7 @@ use crate::engines::{self, Hardware, Job, Machine};
 use crate::progress::Progress;
 use crate::{answer, nodes, output, selection};
 use clap::{Arg, ArgMatches, Command};
-use cluster::Together;
+use cluster::{Group, Together};
 use contract::{ArchitectureName, CanaryName, DeploymentCanary, Engine, PairName, Selection, Support};
 use harness::check::happened::{DEPENDENCIES_NEEDED, ROUNDS_NEEDED};
 use harness::check::{self, CheckWorkload, Conclusion, Outcome, Own, Trial, defaults};
@@ -191,7 +191,25 @@ fn canary_between_nodes(matches: &ArgMatches, machine: Machine) -> Result<Option
         (Some(_), Machine::Hardware | Machine::Simulated(_)) => {
             Err(BadValue::new("canary", name, "with --cluster").into())
         }
-        (canary, _) => Ok(canary),
+        (Some(canary), Machine::Cluster(group)) => match why_nothing_is_left_out(canary, group) {
+            Some(allowed) => Err(BadValue::new("canary", name, allowed).into()),
+            None => Ok(Some(canary)),
+        },
+        (None, _) => Ok(None),
+    }
+}
+
+/// Why a canary leaves nothing out between these nodes, so that no checker could reject it: what it takes.
+fn why_nothing_is_left_out(canary: DeploymentCanary, group: &Group) -> Option<&'static str> {
+    use DeploymentCanary as C;
+    match canary {
+        C::OneClock | C::OwnIds if group.is_one_host() => {
+            Some("with nodes on several hosts: those of one have one clock")
+        }
+        C::EarlyDecision if group.nodes() < 3 => {
+            Some("with three nodes or more: of two, one has no votes to wait for but one")
+        }
+        C::EarlyRelease | C::EarlyDecision | C::OneClock | C::OwnIds => None,
     }
 }
 
