@@ -88,15 +88,12 @@ pub fn start(
         None => format!("node {number}, a process of this host"),
         Some(address) => format!("node {number}, at {address}"),
     };
-    let mut started = Vec::new();
+    let mut hosts = vec![host()];
+    let mut greeted = Vec::new();
     for (number, address) in (1..).zip(&cluster.others) {
         let node =
             Started::of(*address, &proofs).map_err(|error| format!("{}: {error}", described(number)))?;
-        started.push(node);
-    }
-    let mut hosts = vec![host()];
-    let mut greeted = Vec::new();
-    for (number, node) in (1..).zip(started) {
+        // At once: who listens for strangers hangs up on one that says nothing for some seconds.
         let (node, its_host) =
             node.greet(&credentials).map_err(|why| format!("{}: {why}", described(number)))?;
         // A process of this host is on it, even if the system does not say which host it is.
