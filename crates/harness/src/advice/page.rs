@@ -60,7 +60,8 @@ fn in_short(advice: &Advice) -> Block {
             _ if !machine.verdict.is_sound => "a check has failed under all of the final".to_owned(),
             ([], Some(next)) => format!("{} times {}", ratio(next.times), next.system),
             ([], None) => String::new(),
-            (ties, _) => format!("not told apart from {}", ties.join(", ")),
+            ([other], _) => format!("not told apart from {other}"),
+            (ties, _) => format!("not told apart from {} others", ties.len()),
         };
         vec![
             Cell::words(machine.shown()),

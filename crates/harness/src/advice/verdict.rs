@@ -10,6 +10,7 @@ use crate::summary::{Check, Summary, TimeShares, warnings};
 use crate::text::numbers::{bytes, counted, latency, percent, ratio};
 use contract::Engine;
 use serde::Serialize;
+use std::cmp::Ordering;
 
 /// With fewer workers a system may have so much less throughput, as a part, and is preferred: the cores are free for others.
 const AS_GOOD_WITH_FEWER: f64 = 0.97;
@@ -117,23 +118,31 @@ impl Decided {
     /// Finds the slowest of the first heat, of which nobody has asked again.
     pub(super) fn look_back_at(&mut self, heats: &[Vec<System>]) {
         let first = heats.first().map_or(&[][..], Vec::as_slice);
-        let by_throughput = |one: &&System, other: &&System| {
-            one.summary.throughput_per_s.total_cmp(&other.summary.throughput_per_s)
-        };
-        let is_another = |system: &&System| system.summary.system() != self.verdict.system;
-        // Each with the workers that suited it best there.
-        let is_its_best = |system: &&System| {
-            let same = first.iter().filter(|other| candidate(other).pair == candidate(system).pair);
-            same.max_by(by_throughput).is_some_and(|best| std::ptr::eq(best, *system))
-        };
-        let slowest = first.iter().filter(is_another).filter(is_its_best).min_by(by_throughput);
-        let fastest = first.iter().max_by(by_throughput);
+        let (fastest, slowest) = (fastest(first), slowest(first, &self.verdict.system));
         self.verdict.worst = fastest.zip(slowest).map(|(fastest, slowest)| Beside {
             system: slowest.summary.system(),
             times: fastest.summary.throughput_per_s / slowest.summary.throughput_per_s,
             why: because(&fastest.summary, &slowest.summary),
         });
     }
+}
+
+fn by_throughput(one: &&System, other: &&System) -> Ordering {
+    one.summary.throughput_per_s.total_cmp(&other.summary.throughput_per_s)
+}
+
+fn fastest(heat: &[System]) -> Option<&System> {
+    heat.iter().max_by(by_throughput)
+}
+
+/// The slowest system of a heat but this one, each with the workers that suited it best there.
+fn slowest<'a>(heat: &'a [System], except: &str) -> Option<&'a System> {
+    let is_its_best = |system: &&System| {
+        let same = heat.iter().filter(|other| candidate(other).pair == candidate(system).pair);
+        same.max_by(by_throughput).is_some_and(|best| std::ptr::eq(best, *system))
+    };
+    let others = heat.iter().filter(|system| system.summary.system() != except);
+    others.filter(is_its_best).min_by(by_throughput)
 }
 
 /// Decides between systems, each of which was measured with several numbers of workers.
@@ -177,6 +186,8 @@ pub(super) fn of<E: Engine>(trials: &Trials<'_, E>, raced: Vec<System>) -> Resul
     let summaries: Vec<&Summary> = systems.iter().map(|system| &system.summary).collect();
     let mut odd = warnings::of_systems(&summaries);
     odd.extend(warnings::of_short(&summaries));
+    // An advice's runs are as long as its effort has them.
+    let odd = odd.into_iter().map(|told| told.replace("a longer --duration", "a larger --effort")).collect();
     Ok(Decided { verdict: verdict(&systems, &ranking), ranking, warnings: odd, candidates })
 }
 
@@ -190,8 +201,11 @@ pub(super) fn told_apart(systems: &[&System], goal: Goal, model_factor: f64) -> 
     let differs = |system: &System| goal.is_met(system) != goal.is_met(systems[0]);
     // Where nobody keeps the goal the first has the lowest latency, and others may well have more throughput.
     let is_ahead = |position: usize| {
-        let both = [throughputs[position].clone(), throughputs[0].clone()];
-        position > 0 && !goal.is_met(systems[0]) && beside_best(&both, model_factor)[1].is_told_apart
+        let mut reversed = throughputs.clone();
+        reversed.swap(0, position);
+        position > 0
+            && !goal.is_met(systems[0])
+            && beside_best(&reversed, model_factor)[position].is_told_apart
     };
     let of =
         |position: usize| beside[position].is_told_apart || differs(systems[position]) || is_ahead(position);
@@ -324,4 +338,50 @@ fn because(best: &Summary, other: &Summary) -> Vec<String> {
     }
     reasons.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     reasons.into_iter().take(MOST_REASONS).map(|(_, reason)| reason).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::Measured;
+    use crate::summary::tests::{measured, some_subject};
+    use contract::{ArchitectureName, PairName, ProtocolName};
+    use std::time::Duration;
+
+    fn system(protocol: ProtocolName, workers: usize, throughputs: &[f64]) -> System {
+        let mut subject = some_subject();
+        subject.options.workers = workers;
+        let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
+        System::of(&subject, &Measured { pair, ..measured(throughputs) })
+    }
+
+    #[test]
+    fn the_slowest_is_so_with_the_workers_that_suit_it_best() {
+        let heat = [
+            system(ProtocolName::Silo, 8, &[1000.0]),
+            system(ProtocolName::NoWait, 8, &[800.0]),
+            system(ProtocolName::NoWait, 2, &[200.0]),
+            system(ProtocolName::Occ, 8, &[300.0]),
+            system(ProtocolName::Occ, 2, &[400.0]),
+        ];
+        let found = |except| {
+            slowest(&heat, except).map(|slowest| (slowest.summary.protocol.as_str(), slowest.summary.workers))
+        };
+        assert_eq!(found("shared-everything silo"), Some(("occ", 2)), "nobody does best with two of eight");
+        assert_eq!(found("shared-everything occ"), Some(("no-wait", 8)));
+        assert_eq!(fastest(&heat).map(|fastest| fastest.summary.protocol.as_str()), Some("silo"));
+        assert!(slowest(&heat[..1], "shared-everything silo").is_none());
+    }
+
+    #[test]
+    fn who_is_faster_is_told_apart_where_nobody_keeps_the_goal() {
+        let (slow, fast) = ([100.0, 101.0, 100.5], [1000.0, 1001.0, 1000.5]);
+        let (first, second) = (system(ProtocolName::Silo, 2, &slow), system(ProtocolName::Occ, 2, &fast));
+        let goal = |latency_p99| Goal { latency_p99: Some(latency_p99) };
+        let of = |goal: Goal| told_apart(&[&first, &second, &first], goal, 1.0);
+        assert_eq!(of(goal(Duration::from_nanos(1))), [false, true, false]);
+        // Order is by throughput where it is kept, and nobody is behind who is ahead.
+        assert_eq!(of(goal(Duration::from_secs(1))), [false, false, false]);
+        assert_eq!(told_apart(&[&second, &first], Goal::default(), 1.0), [false, true]);
+    }
 }

@@ -383,7 +383,7 @@ pub(crate) mod tests {
         }
     }
 
-    fn measured(throughputs: &[f64]) -> Measured {
+    pub(crate) fn measured(throughputs: &[f64]) -> Measured {
         Measured {
             pair: PairName { architecture: ArchitectureName::SharedEverything, protocol: ProtocolName::Silo },
             repetitions: throughputs.iter().map(|&per_s| some_measurement(per_s)).collect(),
