@@ -126,6 +126,8 @@ impl Conductor for Machine {
     fn ended(&self, core: usize) {
         let inner = &mut *self.inner.borrow_mut();
         inner.queue.set(core, Key::NONE);
+        // One that was unwound where it was parked is not to go on when its lines are taken.
+        inner.cores[core].spin.unpark(self.clock.get());
         if core >= inner.workers {
             return;
         }
