@@ -12,6 +12,7 @@ use harness::options::Logging;
 use harness::{BadValue, Failure, Place, RunOptions};
 use machine::simulated::Description;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
 use workloads::described::FileKind;
 
 /// The engine on the machine at hand.
@@ -37,6 +38,18 @@ pub trait Job {
 
     /// Does it, by the engine for the machine.
     fn on<E: Engine>(self) -> Self::Output;
+}
+
+/// Refuses to log where a log of the other kind lies, of which neither could be recovered then.
+fn refuse_beside(logging: &Logging, name: &str, what: &str) -> Result<(), Failure> {
+    let is_there = |folder: &&PathBuf| !logging.each_apart && folder.join(name).exists();
+    match logging.folders.iter().find(is_there) {
+        Some(folder) => {
+            let allowed = format!("a folder without {what}");
+            Err(BadValue::new("log", folder.display(), allowed).into())
+        }
+        None => Ok(()),
+    }
 }
 
 impl Machine {
@@ -98,7 +111,9 @@ impl Machine {
                     logging.level
                 )))
             }
-            Machine::Simulated(_) | Machine::Hardware | Machine::Cluster(_) => Ok(()),
+            Machine::Simulated(_) => Ok(()),
+            Machine::Hardware => refuse_beside(logging, "instance-0", "a log of several instances"),
+            Machine::Cluster(_) => refuse_beside(logging, "MANIFEST", "a log of one process"),
         }
     }
 

@@ -59,10 +59,13 @@ fn find(folder: &Path, files: &mut BTreeSet<PathBuf>) {
     }
 }
 
-/// The experiment in a file. `cores` is what the word means in a range.
+/// The experiment in a file, which is given by its name below [`EXPERIMENTS`], too. `cores` is what the word means in a range.
 pub fn experiment(file: &Path, cores: usize) -> Result<Experiment, Failure> {
+    let by_name = Path::new(EXPERIMENTS).join(format!("{}.toml", file.display()));
     let shown = file.display().to_string();
-    let text = text_of(file).map_err(|error| Failure::Input { place: shown.clone(), what: words(&error) })?;
+    let text = text_of(file)
+        .or_else(|error| text_of(&by_name).map_err(|_| error))
+        .map_err(|error| Failure::Input { place: shown.clone(), what: words(&error) })?;
     Experiment::parse(&shown, &text, cores)
 }
 

@@ -505,6 +505,12 @@ fn what_was_acknowledged_survives_kills_at_all_instances() {
         assert!(words(&alone).contains("allowed: --cluster 2"), "{}", words(&alone));
         let others = output(&format!("recover {log} --cluster 3"));
         assert!(!others.status.success(), "of two");
+        let beside = output(&format!("run ycsb --protocol silo --workers 1 --durability group --log {log}"));
+        let words_of_it = words(&beside);
+        assert!(
+            words_of_it.contains("allowed: a folder without a log of several instances"),
+            "{words_of_it}"
+        );
 
         // Under `buffered` a log that has lost its end is no corrupt one: nobody promised to keep it.
         if acknowledged > 0 && level != "buffered" {

@@ -241,7 +241,7 @@ fn experiments_and_machines_travel_along() {
     let environment: Value =
         serde_json::from_str(&fs::read_to_string(folder.join("out/environment.json")).expect("laid down"))
             .expect("JSON");
-    for fact in ["trireme_commit", "compiler", "stolen_share", "load_average_before"] {
+    for fact in ["trireme_commit", "compiler", "stolen_share", "load_average_before", "frequency_mhz"] {
         assert!(environment.get(fact).is_some(), "{fact}: {environment:#}");
     }
 }

@@ -107,7 +107,15 @@ const LINES: &[(&str, &str)] = &[
         "crash --channel-faults --protocol occ",
         "--protocol occ: allowed: shared-everything with no-wait or silo, with --channel-faults",
     ),
-    ("crash --runs 0", "--runs 0: allowed: a whole number, at least 1"),
+    (
+        "crash --runs 99999999999999999999",
+        "--runs 99999999999999999999: allowed: a whole number, less than 2^64",
+    ),
+    (
+        "run ycsb --partitions 99999999999999999999",
+        "--partitions 99999999999999999999: allowed: a whole number, at least 1 and less than 2^64, or workers",
+    ),
+    ("crash --runs 0", "--runs 0: allowed: a whole number, at least 1 and less than 2^64"),
     (
         "crash --kill node --canary undurable-checkpoint",
         "--canary undurable-checkpoint: allowed: without --kill node and --channel-faults, for nodes take no checkpoints",
@@ -179,7 +187,7 @@ const LINES: &[(&str, &str)] = &[
     ),
     (
         "run ycsb --protocol silo --workers 2 --instances 0",
-        "--instances 0: allowed: a whole number from 1 on, one, per-core, per-socket, per-machine",
+        "--instances 0: allowed: a whole number from 1 to 2^64 - 1, one, per-core, per-socket, per-machine",
     ),
     (
         "run ycsb --protocol silo --workers 2 --instances 2 --durability group --log log --checkpoint-every 1s",
@@ -193,7 +201,10 @@ const LINES: &[(&str, &str)] = &[
         "check micro --canary no-read-validation --workers 2 --instances 2",
         "--instances 2: allowed: 1 with --canary",
     ),
-    ("check ycsb --in-flight 0", "--in-flight 0: allowed: a whole number of at least 1, auto, or default"),
+    (
+        "check ycsb --in-flight 0",
+        "--in-flight 0: allowed: a whole number of at least 1 and less than 2^64, auto, or default",
+    ),
     ("compare ycsb --split-indexes maybe", "--split-indexes maybe: allowed: on, off"),
     (
         "compare ycsb --hand-over-every 0",
@@ -292,6 +303,13 @@ const LINES: &[(&str, &str)] = &[
         "--history events: allowed: with every other workload; ",
     ),
     ("check ycsb --protocol silo --transactions 0", "--transactions 0: allowed: 1 <= transactions <= "),
+    ("reproduce fig-2a", "figure fig-2a is not there; allowed: those"),
+    (
+        "reproduce hardware/sampling",
+        "is of no paper; 'trireme sweep experiments/hardware/sampling.toml' measures it",
+    ),
+    ("sweep trireme/fig-4", "no such file or directory"),
+    ("advise ycsb --on hardware,hardware", "--on hardware,hardware: allowed: each machine once"),
     ("check ycsb --protocol silo --transactions many", "--transactions many: allowed: a whole number"),
     ("check ycsb --protocol silo --history file/x", "--history file/x: not a directory"),
     ("check membership --theta 1 --protocol silo", "unknown option --theta; "),

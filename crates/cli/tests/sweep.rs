@@ -54,6 +54,11 @@ fn assert_complete(folder: &Path, ran: &Ran) {
     let samples = fs::read_to_string(folder.join("out/samples.csv")).expect("samples");
     assert_eq!(samples.lines().count(), 1 + POINTS);
     assert!(folder.join("out/report.html").exists());
+    let environment = fs::read_to_string(folder.join("out/environment.json")).expect("an environment");
+    assert!(
+        ["commit", "frequency_mhz", "others_share"].iter().all(|fact| environment.contains(fact)),
+        "{environment}"
+    );
 }
 
 /// A sweep that has `points` finished and goes on.

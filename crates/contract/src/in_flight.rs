@@ -20,7 +20,7 @@ pub enum InFlight {
 
 impl InFlight {
     /// What is allowed, in words.
-    const ALLOWED: &str = "a whole number of at least 1, auto, or default";
+    const ALLOWED: &str = "a whole number of at least 1 and less than 2^64, auto, or default";
 
     /// Where a transaction that waits is suspended anyhow. There, nothing but a number is a choice.
     pub fn in_fibers(self) -> usize {

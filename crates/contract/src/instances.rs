@@ -119,7 +119,13 @@ impl FromStr for Instances {
             number => number.parse().map(Instances::Count).map_err(|_| UnknownName {
                 what: "number of instances",
                 given: given.to_owned(),
-                allowed: vec!["a whole number from 1 on", "one", "per-core", "per-socket", "per-machine"],
+                allowed: vec![
+                    "a whole number from 1 to 2^64 - 1",
+                    "one",
+                    "per-core",
+                    "per-socket",
+                    "per-machine",
+                ],
             }),
         }
     }

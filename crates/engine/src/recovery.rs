@@ -84,7 +84,9 @@ fn run_clients<C: Client>(
 
 /// What the manifest of the log in these folders says.
 pub(crate) fn told(paths: &[PathBuf]) -> Result<LogManifest, LogError> {
-    let manifest = manifest(paths)?.ok_or_else(|| LogError::Nothing { folder: paths[0].clone() })?;
+    let folders = find_folders(paths)?;
+    let manifest =
+        manifest::read(&folders[0])?.ok_or_else(|| LogError::Nothing { folder: paths[0].clone() })?;
     let checkpoint = manifest.checkpoint.as_ref().map(Checkpoint::report);
     Ok(LogManifest { origin: manifest.origin, checkpoint })
 }

@@ -4,6 +4,7 @@ use super::compare::only;
 use super::verdict;
 use crate::arguments::{json, out, progress, system_list, typed, workloads};
 use crate::engines::{Job, Machine};
+use crate::load_advice::Watching;
 use crate::progress::Progress;
 use crate::{answer, interrupt, output, selection, surroundings, validated};
 use ::workloads::{AnyWorkload, Parameters};
@@ -64,8 +65,9 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     }
     let folder = selection::out(matches, "advise", name)?;
     let surroundings = surroundings::of_line(line);
-    let surroundings = validated::beside(surroundings, machines.iter().map(|(machine, _)| *machine));
+    let mut surroundings = validated::beside(surroundings, machines.iter().map(|(machine, _)| *machine));
     interrupt::heed();
+    let watching = Watching::begin();
 
     let (mut told, mut unmeasured) = (Vec::new(), Vec::new());
     for (machine, on) in &machines {
@@ -97,6 +99,7 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
             break;
         }
     }
+    surroundings::tell_load(&mut surroundings, &watching.end());
     if told.is_empty() {
         return Err(Failure::Usage(unmeasured.join("; ")));
     }
@@ -172,11 +175,12 @@ fn model_error(machine: Machine, surroundings: &Surroundings) -> Option<f64> {
 
 /// The machines of a list, each with what `--on` takes for it.
 fn machines(given: &str) -> Result<Vec<(Machine, Option<String>)>, Failure> {
-    let one = |name: &str| {
-        let name = name.trim();
-        Ok((Machine::named(Some(name))?, (name != "hardware").then(|| name.to_owned())))
-    };
-    given.split(',').map(one).collect()
+    let one = |name: &str| Ok((Machine::named(Some(name))?, (name != "hardware").then(|| name.to_owned())));
+    let names: Vec<&str> = given.split(',').map(str::trim).collect();
+    if names.iter().enumerate().any(|(number, name)| names[..number].contains(name)) {
+        return Err(BadValue::new("on", given, "each machine once").into());
+    }
+    names.into_iter().map(one).collect()
 }
 
 /// What was asked for, on whatever machine.

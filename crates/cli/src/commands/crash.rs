@@ -69,7 +69,7 @@ pub fn arguments() -> Command {
 pub fn crash(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let runs = number(matches, "runs", RUNS)?;
     if runs == 0 {
-        return Err(BadValue::new("runs", runs, "a whole number, at least 1").into());
+        return Err(BadValue::new("runs", runs, "a whole number, at least 1 and less than 2^64").into());
     }
     let first_seed = number(matches, "seed", 1)?;
     let scenario = scenario(matches)?;
@@ -163,7 +163,7 @@ fn scenario(matches: &ArgMatches) -> Result<Scenario, Failure> {
 
 fn number(matches: &ArgMatches, name: &'static str, default: u64) -> Result<u64, Failure> {
     let Some(value) = typed(matches, name) else { return Ok(default) };
-    Ok(value.parse().map_err(|_| BadValue::new(name, value, "a whole number"))?)
+    Ok(value.parse().map_err(|_| BadValue::new(name, value, "a whole number, less than 2^64"))?)
 }
 
 /// The pairs that are crashed.

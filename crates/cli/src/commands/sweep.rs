@@ -4,6 +4,7 @@ use super::{reproduce, verdict};
 use crate::arguments::{default_of, measuring, typed};
 use crate::baseline::{self, Baseline};
 use crate::engines::{self, Job, Machine};
+use crate::load_advice::Watching;
 use crate::progress::Progress;
 use crate::{answer, export, nodes, output, selection, shipped, surroundings, validated};
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -69,8 +70,9 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let folder =
         nodes::folder_to_go_on(journal::FILE_NAME, || Folder::create_to_go_on(&folder, journal::FILE_NAME))?;
     let surroundings = surroundings::of_line(line);
-    let surroundings = validated::beside(surroundings, std::iter::once(machine));
+    let mut surroundings = validated::beside(surroundings, std::iter::once(machine));
 
+    let watching = Watching::begin();
     let progress = Progress::on(machine, matches);
     let job = Conduct {
         experiment: &experiment,
@@ -81,6 +83,8 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         observer: &progress,
     };
     let conducted = machine.run(job)?;
+    surroundings::tell_load(&mut surroundings, &watching.end());
+    folder.write_json("environment.json", &surroundings.environment)?;
     export::points(&folder, &conducted, &forms)?;
 
     if matches.get_flag("json") {
@@ -107,13 +111,14 @@ fn planned(experiment: &Experiment, cases: &Cases, place: &Place) -> String {
     let counted = |case: &Case| case.subject.options.repetition() * case.subject.options.repeat as u32;
     let all: Duration = cases.cases.iter().map(counted).sum();
     let points = harness::text::numbers::counted(cases.cases.len(), "point");
-    let time = durations::show(all);
     text + &match place.simulated {
         true => format!(
-            "\n{points}, {time} of simulated time; a core of this machine simulates that in minutes to hours, depending on the cores simulated\n"
+            "\n{points}, {} of simulated time; a core of this machine simulates that in minutes to hours, depending on the cores simulated\n",
+            durations::show(all)
         ),
         false => format!(
-            "\n{points}, {time} of measuring, and the time to load the tables, to audit them, and for trials if a rate is a part of what a system can\n"
+            "\n{points}, {} of measuring, and the time to load the tables, to audit them, and for trials if a rate is a part of what a system can\n",
+            durations::roughly(all)
         ),
     }
 }

@@ -703,7 +703,7 @@ fn parsed<T: FromStr>(value: &str, allowed: &str) -> Result<T, String> {
 
 fn at_least_one<T: FromStr + Default + PartialEq>(value: &str) -> Result<T, String> {
     let number = value.parse().ok().filter(|number| *number != T::default());
-    number.ok_or_else(|| "a whole number, at least 1".to_owned())
+    number.ok_or_else(|| from_one::<T>(value))
 }
 
 /// A number of at least one, or 0 for `word`.
@@ -711,8 +711,17 @@ fn at_least_one_or<T: FromStr + Default + PartialEq>(word: &str, value: &str) ->
     if value == word {
         return Ok(T::default());
     }
-    let number = value.parse().ok().filter(|number| *number != T::default());
-    number.ok_or_else(|| format!("a whole number, at least 1, or {word}"))
+    at_least_one(value).map_err(|allowed| format!("{allowed}, or {word}"))
+}
+
+/// What is allowed where `value` is not; of a number that is too large, how large it may be.
+fn from_one<T>(value: &str) -> String {
+    let is_a_number =
+        value.bytes().all(|digit| digit.is_ascii_digit()) && value.bytes().any(|digit| digit != b'0');
+    match is_a_number {
+        true => format!("a whole number, at least 1 and less than 2^{}", u8::BITS as usize * size_of::<T>()),
+        false => "a whole number, at least 1".to_owned(),
+    }
 }
 
 fn show_unless_zero(word: &str, number: u64) -> String {

@@ -236,6 +236,11 @@ mod tests {
     fn bad_values_say_what_is_allowed() {
         let cases = [
             ("workers", "0", "workers 0: allowed: a whole number, at least 1"),
+            (
+                "workers",
+                "99999999999999999999",
+                "workers 99999999999999999999: allowed: a whole number, at least 1 and less than 2^64",
+            ),
             ("repeat", "0", "repeat 0: allowed: 1 <= repeat <= 1000"),
             ("repeat", "", "repeat '': allowed: 1 <= repeat <= 1000"),
             ("duration", "0s", "duration 0s: allowed: longer than zero"),

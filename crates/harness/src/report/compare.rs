@@ -3,7 +3,7 @@
 use super::page::{Block, Cell, Page};
 use super::{facts, figures, footer, render, tables};
 use crate::results::{CompareResult, System};
-use crate::summary::Summary;
+use crate::summary::{Summary, noise};
 use crate::text::durations;
 use crate::text::numbers::{counted, part_of_best};
 
@@ -23,6 +23,7 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
     blocks.extend(figures::threads("", &bars));
     blocks.extend(tables::chosen_threads(&summaries));
     blocks.extend(tables::instances_of_systems(&summaries));
+    blocks.push(tables::checks_of_all("systems", &bars));
     if !result.unmeasured.is_empty() {
         blocks.push(tables::unmeasured("Not measured", &result.unmeasured));
     }
@@ -33,7 +34,7 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
         title: format!("Comparison of systems over {}", result.subject.workload),
         command: result.surroundings.command.clone(),
         lead: lead(result),
-        finding: vec![result.finding()],
+        finding: std::iter::once(result.finding()).chain(noise::verdict(summaries)).collect(),
         claim: None,
         simulated: result.subject.place.simulated,
         warnings: result.warnings(),

@@ -4,7 +4,7 @@ use super::page::{Block, Page, Tile};
 use super::{facts, figures, footer, render, series, tables};
 use crate::options::extras;
 use crate::results::RunResult;
-use crate::summary::{Latency, LatencyOf, Logged, Summary};
+use crate::summary::{Latency, LatencyOf, Logged, Summary, noise};
 use crate::text::durations;
 use crate::text::numbers::{counted, latency, latency_if_any, percent, ratio, short, thousands};
 use std::slice;
@@ -27,7 +27,7 @@ pub fn of_run(result: &RunResult<'_>) -> String {
             durations::show(options.warmup),
             extras(&summary.engine, summary.pair().as_slice()),
         ),
-        finding: Vec::new(),
+        finding: noise::verdict([summary]).into_iter().collect(),
         claim: None,
         simulated: place.simulated,
         warnings: summary.warnings.clone(),

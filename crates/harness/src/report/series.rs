@@ -38,6 +38,16 @@ pub fn over_time(system: &System) -> Vec<Block> {
             tick: short,
         },
         Quantity {
+            title: "Aborts over time",
+            axis: format!("aborts per second, by slices of {slice}"),
+            note: "Of the transactions that ended in a slice: the attempts before.",
+            of: |series| {
+                series.slices.iter().map(|of| of.aborts as f64 / series.slice.as_secs_f64()).collect()
+            },
+            show: |value| format!("{} /s", thousands(value)),
+            tick: short,
+        },
+        Quantity {
             title: "p99 over time",
             axis: format!("p99 of the {latency_of} times that end in a slice"),
             note: match latency_of {

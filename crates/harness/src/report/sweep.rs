@@ -10,7 +10,7 @@ use crate::svg::lines::{self, Axis, Line, Mark, Point};
 use crate::svg::scale::Scale;
 use crate::svg::{SERIES, Width, at_both_widths};
 use crate::sweep::claims::Told;
-use crate::sweep::{Experiment, taken, warnings};
+use crate::sweep::{Experiment, named, taken, warnings};
 use crate::text::numbers::{latency, ratio, short, short_latency, thousands};
 use std::collections::BTreeMap;
 
@@ -122,6 +122,10 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
     blocks.push(table(report));
     blocks.extend(chosen_threads(report));
     blocks.extend(instances(report));
+    let finished = named(report.experiment, finished_points(report));
+    if !finished.is_empty() {
+        blocks.push(tables::checks_of_all("points", &finished));
+    }
     if !report.left_out.is_empty() {
         blocks.push(tables::unmeasured("Left out", &report.left_out));
     }
@@ -139,11 +143,7 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
         finding: claims::finding(&report.claims),
         claim: claim(report.experiment),
         simulated: report.place.simulated,
-        warnings: warnings(
-            report.experiment,
-            report.idle,
-            report.points.iter().filter_map(|(at, summary)| Some((at, (*summary)?))),
-        ),
+        warnings: warnings(report.experiment, report.idle, finished_points(report)),
         blocks,
         footer: footer(report.surroundings, report.place.simulated),
     })
@@ -154,6 +154,13 @@ fn claim(experiment: &Experiment) -> Option<Claim> {
     let Experiment { paper, claim, .. } = experiment;
     (paper.is_some() || claim.is_some())
         .then(|| Claim { paper: paper.clone(), text: claim.as_ref().map(|text| text.trim().to_owned()) })
+}
+
+/// The finished points, each with its values by axis.
+fn finished_points<'r, 'a>(
+    report: &'r SweepReport<'a>,
+) -> impl Iterator<Item = (&'r Vec<String>, &'a Summary)> {
+    report.points.iter().filter_map(|(at, summary)| Some((at, (*summary)?)))
 }
 
 fn finished<'a>(report: &SweepReport<'a>) -> Vec<&'a Summary> {

@@ -198,6 +198,39 @@ pub fn unmeasured(title: &str, pairs: &[Unmeasured]) -> Block {
     }
 }
 
+/// What was checked of several, each check once: how many passed it, and who did not.
+pub fn checks_of_all(of: &str, named: &[(String, &Summary)]) -> Block {
+    let mut names: Vec<&str> = Vec::new();
+    for check in named.iter().flat_map(|(_, summary)| &summary.checks) {
+        if !names.contains(&&*check.name) {
+            names.push(&check.name);
+        }
+    }
+    let row = |name: &&str| {
+        let is_it = |check: &&Check| check.name == **name;
+        let had = named.iter().filter_map(|(who, summary)| Some((who, summary.checks.iter().find(is_it)?)));
+        let (passed, failed): (Vec<_>, Vec<_>) = had.partition(|(_, check)| check.passed);
+        let told: Vec<String> =
+            failed.iter().map(|(who, check)| format!("{who}: {}", check.detail)).collect();
+        let verdict = if failed.is_empty() { "passed" } else { "FAILED" };
+        let by = format!("{} of {}", passed.len(), passed.len() + failed.len());
+        vec![Cell::words(*name), Cell::words(verdict), Cell::number(by), Cell::prose(told.join("; "))]
+    };
+    Block::Table {
+        title: "Checks".to_owned(),
+        note: format!(
+            "After the last repetition of each; by how many of the {of} that were checked it was passed."
+        ),
+        head: vec![
+            Cell::words("check"),
+            Cell::words("verdict"),
+            Cell::number("passed"),
+            Cell::words("found"),
+        ],
+        rows: names.iter().map(row).collect(),
+    }
+}
+
 /// What was checked; `note` says when.
 pub fn checks(note: &str, checks: &[Check]) -> Block {
     let row = |check: &Check| {

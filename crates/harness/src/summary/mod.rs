@@ -11,6 +11,7 @@ mod kinds;
 mod latency;
 mod measured;
 mod memory;
+pub mod noise;
 mod time_shares;
 mod turns;
 pub mod warnings;

@@ -62,22 +62,10 @@ pub fn of_numbers(summary: &Summary) -> Vec<String> {
 
 /// What is odd about several systems' numbers: each warning once, with those that it is about.
 pub fn of_systems(summaries: &[&Summary]) -> Vec<String> {
-    let spreading: Vec<String> = summaries
-        .iter()
-        .filter_map(|summary| Some(format!("{} ({})", summary.system(), percent(too_much_spread(summary)?))))
-        .collect();
-    let spread = (!spreading.is_empty()).then(|| {
-        format!(
-            "{SPREAD} more than {} of the median: {}; {}",
-            percent(MOST_SPREAD),
-            spreading.join(", "),
-            quiet(summaries.iter().any(|summary| summary.simulated))
-        )
-    });
     let named = summaries.iter().map(|summary| (summary.system(), *summary)).collect();
     let systems = Several { of: Of::Systems, named };
     let others = systems.equal(other_than_spread).into_iter().chain(systems.summed_up());
-    spread.into_iter().chain(others).collect()
+    systems.spreading().into_iter().chain(others).collect()
 }
 
 const SPREAD: &str = "the repetitions spread over";
@@ -234,15 +222,7 @@ fn off_littles_law(summary: &Summary) -> Option<f64> {
 pub fn of_points(points: &[(String, &Summary)]) -> Vec<String> {
     let points = Several { of: Of::Points, named: points.to_vec() };
     let mut warnings = points.equal(|summary| summary.warnings.clone());
-    warnings.extend(points.having(too_much_spread).map(|(who, spreads)| {
-        let is_simulated = points.named.iter().any(|(_, summary)| summary.simulated);
-        format!(
-            "{who}{SPREAD} more than {} of the median, at worst {}; {}",
-            percent(MOST_SPREAD),
-            percent(spreads.into_iter().fold(0.0, f64::max)),
-            quiet(is_simulated)
-        )
-    }));
+    warnings.extend(points.spreading());
     warnings.extend(points.summed_up());
     warnings
 }
@@ -270,6 +250,18 @@ impl Several<'_> {
         let who = self.who(&told.iter().map(Option::is_some).collect::<Vec<_>>());
         let told: Vec<T> = told.into_iter().flatten().collect();
         (!told.is_empty()).then_some((who, told))
+    }
+
+    /// That repetitions of some spread, which is one warning, however many they are.
+    fn spreading(&self) -> Option<String> {
+        let (who, spreads) = self.having(too_much_spread)?;
+        let worst = percent(spreads.iter().copied().fold(0.0, f64::max));
+        let worst = if spreads.len() == 1 { format!("by {worst}") } else { format!("at worst {worst}") };
+        Some(format!(
+            "{who}{SPREAD} more than {} of the median, {worst}; {}",
+            percent(MOST_SPREAD),
+            quiet(self.named.iter().any(|(_, summary)| summary.simulated))
+        ))
     }
 
     /// Those that are marked, as words before a warning.

@@ -68,4 +68,4 @@ pub use cases::Cases;
 pub(crate) use cases::combinations;
 pub use conduct::conduct;
 pub use experiment::{Axis, Cut, Experiment, Setting};
-pub use points::{Conducted, PointResult, Points, known, taken, warnings};
+pub use points::{Conducted, PointResult, Points, known, named, taken, warnings};

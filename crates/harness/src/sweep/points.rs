@@ -74,12 +74,19 @@ pub fn warnings<'a>(
     idle: &[String],
     points: impl Iterator<Item = (&'a Vec<String>, &'a Summary)>,
 ) -> Vec<String> {
+    idle.iter().cloned().chain(of_points(&named(experiment, points))).collect()
+}
+
+/// The finished points, each with its values by axis in words.
+pub fn named<'a>(
+    experiment: &Experiment,
+    points: impl Iterator<Item = (&'a Vec<String>, &'a Summary)>,
+) -> Vec<(String, &'a Summary)> {
     let name = |at: &[String]| {
         let values = experiment.axes.iter().zip(at);
         values.map(|(axis, value)| format!("{} {value}", axis.name)).collect::<Vec<_>>().join(", ")
     };
-    let named: Vec<(String, &Summary)> = points.map(|(at, summary)| (name(at), summary)).collect();
-    idle.iter().cloned().chain(of_points(&named)).collect()
+    points.map(|(at, summary)| (name(at), summary)).collect()
 }
 
 /// What the results in `folder` say of `experiment`; nothing there is measured, and nothing is written. A folder that is not there has no points.

@@ -10,6 +10,7 @@ pub mod cpu;
 pub mod disk;
 pub mod environment;
 pub mod facts;
+pub mod frequency;
 pub mod heap;
 #[allow(clippy::duplicate_mod, reason = "one text, compiled against the words of either module")]
 #[path = "../latch.rs"]

@@ -140,7 +140,7 @@ fn kind(matches: &ArgMatches) -> Result<Kind, Failure> {
 
 fn schedules(matches: &ArgMatches) -> Result<u64, Failure> {
     let Some(number) = typed(matches, "seeds") else { return Ok(SCHEDULES) };
-    let refuse = || BadValue::new("seeds", number, "a whole number, at least 1");
+    let refuse = || BadValue::new("seeds", number, "a whole number, at least 1 and less than 2^64");
     Ok(number.parse().ok().filter(|&number| number > 0).ok_or_else(refuse)?)
 }
 

@@ -7,8 +7,9 @@ mod explore;
 use super::run::Idle;
 use crate::arguments::{out, running, system, typed, workloads_by};
 use crate::engines::{self, Hardware, Job, Machine};
+use crate::load_advice::Watching;
 use crate::progress::Progress;
-use crate::{answer, nodes, output, selection};
+use crate::{answer, nodes, output, selection, surroundings};
 use clap::{Arg, ArgMatches, Command};
 use cluster::{Group, Together};
 use contract::{ArchitectureName, CanaryName, DeploymentCanary, Engine, PairName, Selection, Support};
@@ -17,11 +18,10 @@ use harness::check::{self, CheckWorkload, Conclusion, Outcome, Own, Trial, defau
 use harness::failure::words;
 use harness::folder::Folder;
 use harness::options::OPTIONS;
-use harness::results::{CheckResult, Surroundings};
+use harness::results::CheckResult;
 use harness::{BadValue, Failure, RunOptions, Subject, measure};
 use history::ElleLayout;
 use machine::hardware::clock;
-use machine::hardware::environment::Environment;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -131,11 +131,13 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let asked = |name: &str| typed(matches, name).filter(|_| nodes::speaks());
     let folder = asked("out").map(|out| Folder::create_for_results(Path::new(out))).transpose()?;
     let history = asked("history").map(|name| create_history(name, &workload)).transpose()?;
-    let surroundings = Surroundings::new(line.to_owned(), &Environment::of_this_machine());
+    let mut surroundings = surroundings::of_line(line);
+    let watching = Watching::begin();
 
     let progress = Progress::on(machine, matches);
     let trial = Trial { selection, subject: &subject, transactions, observer: &progress };
     let (mut summary, recorded) = machine.run(Judged { trial, workload: &workload })?;
+    surroundings::tell_load(&mut surroundings, &watching.end());
     let told = selection::as_typed(&subject, matches);
     summary.warnings.extend(machine.run(Idle::of(selection.pair(), &told)));
     summary.warnings.extend(of_invariants(&workload));
@@ -228,9 +230,9 @@ fn selected(matches: &ArgMatches) -> Result<Selection, Failure> {
 
 fn transactions(matches: &ArgMatches, default: u64) -> Result<u64, Failure> {
     match typed(matches, "transactions") {
-        Some(number) => number
-            .parse()
-            .map_err(|_| BadValue::new("transactions", number, "a whole number, at least 1").into()),
+        Some(number) => number.parse().map_err(|_| {
+            BadValue::new("transactions", number, "a whole number, at least 1 and less than 2^64").into()
+        }),
         None => Ok(default),
     }
 }

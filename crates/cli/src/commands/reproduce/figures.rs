@@ -57,6 +57,9 @@ pub fn figures(matches: &ArgMatches) -> Result<Vec<Figure>, Failure> {
             false => Err(refuse("'trireme reproduce' needs a figure, or --all", "", &all)),
         };
     };
+    // As 'trireme list experiments' has it, too.
+    let name = name_of(Path::new(asked));
+    let asked = name.as_deref().unwrap_or(asked);
     let is_asked = |figure: &&Figure| figure.name == asked || figure.paper == asked;
     match all.iter().any(|figure| is_asked(&figure)) {
         true => Ok(all.into_iter().filter(|figure| is_asked(&figure)).collect()),
@@ -66,8 +69,15 @@ pub fn figures(matches: &ArgMatches) -> Result<Vec<Figure>, Failure> {
 
 /// Names what is there: the figures of the paper that is asked for, or all.
 fn refuse(what: &str, asked: &str, all: &[Figure]) -> Failure {
-    let is_of_paper = |figure: &&Figure| asked.split('/').next() == Some(&figure.paper);
-    let mut near: Vec<&str> = all.iter().filter(is_of_paper).map(|figure| figure.name.as_str()).collect();
+    let elsewhere = Path::new(EXPERIMENTS).join(format!("{asked}.toml"));
+    if shipped::text_of(&elsewhere).is_ok() {
+        let file = elsewhere.display();
+        return Failure::Usage(format!("{asked} is of no paper; 'trireme sweep {file}' measures it"));
+    }
+    let is_near = |figure: &&Figure| {
+        asked.split('/').next() == Some(&figure.paper) || figure.name.split('/').next_back() == Some(asked)
+    };
+    let mut near: Vec<&str> = all.iter().filter(is_near).map(|figure| figure.name.as_str()).collect();
     if near.is_empty() {
         near = all.iter().map(|figure| figure.name.as_str()).collect();
     }
