@@ -165,7 +165,7 @@ pub fn running<'a>(
     let machine = Arg::new("on")
         .long("on")
         .value_name("MACHINE")
-        .help("'hardware', or the file of a simulated machine [default: hardware]")
+        .help("'hardware', or the file of a simulated machine, which runs for 1ms after 200us, three times, and samples one in 8, unless told [default: hardware]")
         .help_heading(heading)
         .global(true);
     let progress = progress().help_heading(heading).global(true);

@@ -50,6 +50,7 @@ pub fn by() -> Arg {
 pub fn tolerance() -> Arg {
     Arg::new("tolerance")
         .long("tolerance")
+        .allow_hyphen_values(true)
         .value_name("PERCENT")
         .help("By how much a row may be worse before that is a regression [default: 2%]")
 }

@@ -62,6 +62,9 @@ fn in_one_line(error: &clap::Error, commands: &[String]) -> String {
             if !given.starts_with('-') {
                 return unknown_command(&given, commands);
             }
+            if let Some(chosen) = how_systems_are_chosen(&given, commands) {
+                return format!("unknown option {given}; {chosen}");
+            }
             match context(error, ContextKind::SuggestedArg).first() {
                 Some(similar) => format!("unknown option {given}; did you mean {similar}? {help}"),
                 None => format!("unknown option {given}; {help}"),
@@ -94,6 +97,18 @@ fn in_one_line(error: &clap::Error, commands: &[String]) -> String {
             let first = text.lines().next().unwrap_or_default();
             format!("{}; {help}", first.trim_start_matches("error: "))
         }
+    }
+}
+
+/// What stands in place of a system's options where several are measured.
+fn how_systems_are_chosen(option: &str, commands: &[String]) -> Option<String> {
+    let is_of_a_system = ["--protocol", "--architecture"].iter().any(|of| option.starts_with(of));
+    match commands.first().map(String::as_str).filter(|_| is_of_a_system)? {
+        command @ ("compare" | "advise") => Some(format!(
+            "'trireme {command}' takes every system, or those of --only: 'silo', 'dora', 'delegation no-wait', several between commas"
+        )),
+        "sweep" => Some("the experiment's file says which systems, in [base] or [axes]".to_owned()),
+        _ => None,
     }
 }
 

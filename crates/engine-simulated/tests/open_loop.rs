@@ -45,11 +45,17 @@ fn a_system_does_what_it_is_asked_for_as_far_as_it_can() {
         let grown = queues(&much);
         assert!(grown.is_sorted() && grown[9] > 2 * grown[0].max(1), "{pair}: {grown:?}");
         // Of an ORTHRUS thread also while its transactions wait.
-        let idle = |of: &Measurement| of.effort.idle.ns as f64 / of.hosts_ns();
+        let idle = |of: &Measurement| (of.effort.idle.ns + of.effort.rested.ns) as f64 / of.hosts_ns();
         let orthrus = pair.architecture == ArchitectureName::Orthrus;
         assert!((0.75..1.0).contains(&idle(&little)), "{pair}: idle for {} of its time", idle(&little));
         assert!(idle(&much) < if orthrus { 0.6 } else { 0.02 }, "{pair}: idle for {}", idle(&much));
-        assert!(closed.effort.idle.samples == 0 || orthrus, "{pair}");
+        // Either is counted, and in a closed loop ORTHRUS's alone.
+        assert_eq!(
+            (little.effort.idle.samples > 0, little.effort.rested.samples > 0),
+            (orthrus, !orthrus),
+            "{pair}"
+        );
+        assert_eq!((closed.effort.idle.samples > 0, closed.effort.rested.samples), (orthrus, 0), "{pair}");
         assert!(much.unfinished == 0 || much.latency_ns.max() > little.latency_ns.max(), "{pair}");
         let again = measured(pair, at(2 * capacity as u64));
         assert_eq!((again.latency_ns, again.commits), (much.latency_ns, much.commits), "{pair}");

@@ -25,7 +25,13 @@ const MACHINES: &str = "hardware,westmere-ep-2x6,haswell-ex-4x18";
 /// What can be typed.
 pub fn arguments() -> Command {
     let option = |name: &'static str, value: &'static str, help: String| {
-        Arg::new(name).long(name).value_name(value).help(help).help_heading("Advice").global(true)
+        Arg::new(name)
+            .long(name)
+            .value_name(value)
+            .help(help)
+            .help_heading("Advice")
+            .global(true)
+            .allow_hyphen_values(true)
     };
     let command = Command::new("advise")
         .about("Say which system to take for a workload, on which machine, and why")

@@ -27,7 +27,7 @@ const RUNS: u64 = 300;
 /// What can be typed.
 pub fn arguments() -> Command {
     let option = |name: &'static str, value: &'static str, help: String| {
-        Arg::new(name).long(name).value_name(value).help(help)
+        Arg::new(name).long(name).value_name(value).help(help).allow_hyphen_values(true)
     };
     Command::new("crash")
         .about("Crash runs at drawn points of their logs, recover, and judge what is there")

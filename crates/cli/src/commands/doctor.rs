@@ -25,7 +25,7 @@ use std::process::ExitCode;
 const LITTLE_MEMORY_BYTES: u64 = 4 << 30;
 
 /// Where this machine's file goes if nothing else is said.
-const LOCAL: &str = "machines/local.toml";
+pub(super) const LOCAL: &str = "machines/local.toml";
 
 /// What can be typed.
 pub fn arguments() -> Command {

@@ -7,6 +7,7 @@
 //! figures ask: reading and writing, many hot records and none, transactions that stay in a partition and that do not. The
 //! errors are what verdicts on simulated figures know of the model: `--commit` writes them down for that.
 
+use super::doctor::LOCAL;
 use super::run::{Admit, Measure};
 use crate::arguments::{measuring, typed, workloads};
 use crate::calibrate::{measured_round_trip_ns, round_trip_ns};
@@ -100,7 +101,10 @@ struct Simulated {
 
 /// Compares.
 pub fn validate(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
-    let on = typed(matches, "on").unwrap_or("machines/local.toml");
+    let on = typed(matches, "on").unwrap_or(LOCAL);
+    if typed(matches, "on").is_none() && !Path::new(LOCAL).exists() {
+        return Err(Failure::Usage(format!("{LOCAL} is not there; 'trireme doctor --calibrate' writes it")));
+    }
     let simulated = Machine::named(Some(on))?;
     let Machine::Simulated(description) = simulated else {
         let what = "--on hardware: allowed: the file of this machine, from doctor --calibrate".to_owned();

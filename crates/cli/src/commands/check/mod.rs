@@ -31,7 +31,13 @@ use workloads::{AnyWorkload, ParameterDescription};
 pub fn arguments() -> Command {
     let canaries: Vec<&str> = CanaryName::ALL.iter().map(|canary| canary.name()).collect();
     let option = |name: &'static str, value: &'static str, help: String| {
-        Arg::new(name).long(name).value_name(value).help(help).help_heading("Check").global(true)
+        Arg::new(name)
+            .long(name)
+            .value_name(value)
+            .help(help)
+            .help_heading("Check")
+            .global(true)
+            .allow_hyphen_values(true)
     };
     let command = Command::new("check")
         .about("Run one system with everything written down, and judge whether it is serializable")
