@@ -218,9 +218,7 @@ pub fn checks_of_all(of: &str, named: &[(String, &Summary)]) -> Block {
     };
     Block::Table {
         title: "Checks".to_owned(),
-        note: format!(
-            "After the last repetition of each; by how many of the {of} that were checked it was passed."
-        ),
+        note: format!("What must hold, by how many of the {of} that were checked it was passed."),
         head: vec![
             Cell::words("check"),
             Cell::words("verdict"),
