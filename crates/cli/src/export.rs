@@ -1,13 +1,14 @@
 //! `--export`: results in the forms of other programs, beside what is laid down anyhow.
 
 use crate::arguments::typed;
+use crate::output;
 use clap::{Arg, ArgMatches, Command};
-use harness::BadValue;
 use harness::Failure;
 use harness::folder::Folder;
 use harness::folder::export::{Exported, FORMS, Form, forms, write};
 use harness::results::System;
-use harness::sweep::Conducted;
+use harness::sweep::{Cases, Conducted, Experiment, export_log};
+use harness::text::numbers::counted;
 
 /// The option.
 pub fn arguments(command: Command) -> Command {
@@ -25,20 +26,6 @@ pub fn arguments(command: Command) -> Command {
 /// The forms that were typed.
 pub fn typed_forms(matches: &ArgMatches) -> Result<Vec<Form>, Failure> {
     Ok(typed(matches, "export").map(forms).transpose()?.unwrap_or_default())
-}
-
-/// The same of a sweep, whose points keep no histograms.
-pub fn typed_forms_of_sweep(matches: &ArgMatches) -> Result<Vec<Form>, Failure> {
-    let forms = typed_forms(matches)?;
-    match forms.contains(&Form::Hlog) {
-        true => Err(BadValue::new(
-            "export",
-            "hlog",
-            "csv, json, markdown, of a sweep, whose points keep no histograms",
-        )
-        .into()),
-        false => Ok(forms),
-    }
 }
 
 /// Exports systems.
@@ -59,7 +46,12 @@ pub fn systems<'a>(
 }
 
 /// Exports the points of a sweep.
-pub fn points(folder: &Folder, conducted: &Conducted, forms: &[Form]) -> Result<(), Failure> {
+pub fn points(
+    folder: &Folder,
+    (experiment, cases): (&Experiment, &Cases),
+    conducted: &Conducted,
+    forms: &[Form],
+) -> Result<(), Failure> {
     let rows: Vec<Exported<'_>> = conducted
         .points
         .iter()
@@ -69,5 +61,18 @@ pub fn points(folder: &Folder, conducted: &Conducted, forms: &[Form]) -> Result<
             latency_ns: None,
         })
         .collect();
-    write(folder, &rows, forms)
+    // Their histograms lie in the folder, those of points that an earlier call has measured, too.
+    let (logs, others): (Vec<Form>, Vec<Form>) = forms.iter().partition(|form| **form == Form::Hlog);
+    write(folder, &rows, &others)?;
+    if logs.is_empty() {
+        return Ok(());
+    }
+    let missing = export_log(folder, experiment, cases)?;
+    if missing > 0 {
+        let points = counted(missing, "point");
+        output::say(&format!(
+            "latency.hlog is without {points}, measured by a version that kept no histograms"
+        ));
+    }
+    Ok(())
 }

@@ -132,7 +132,7 @@ impl<const REPEATS: bool, const ROOM: u64> Engine for Mock<REPEATS, ROOM> {
         selection: Selection,
         mut clients: Vec<C>,
         until: Until,
-        _: &EngineOptions,
+        options: &EngineOptions,
     ) -> Result<RunOutcome<C>, RunError> {
         let fickle = matches!(selection, Selection::Pair(PairName { protocol: ProtocolName::Silo, .. }));
         let messages = if selection.architecture() == ArchitectureName::SharedEverything { 0 } else { 2 };
@@ -144,6 +144,9 @@ impl<const REPEATS: bool, const ROOM: u64> Engine for Mock<REPEATS, ROOM> {
             }
         }
         tally.measurement.effort.messages = messages * tally.transactions;
+        if options.series {
+            tally.measurement.series = Some(Series::of(Duration::from_secs(1), Duration::from_millis(100)));
+        }
         let measurement = tally.measurement;
         Ok(RunOutcome { clients, measurement, log_failure: None, clocks: Clocks::default() })
     }

@@ -362,7 +362,11 @@ fn write_systems(
         "samples.csv",
         &samples::csv(systems.iter().map(|system| (labels_of(&system.summary), &system.samples[..]))),
     )?;
-    let series = series::csv(systems.iter().map(|system| (labels_of(&system.summary), &system.series[..])));
+    let series = series::csv(
+        systems
+            .iter()
+            .map(|system| (labels_of(&system.summary), system.summary.latency_of, &system.series[..])),
+    );
     if !series.is_empty() {
         folder.write("series.csv", &series)?;
     }
@@ -371,7 +375,7 @@ fn write_systems(
             "latency/{}.csv",
             file_name(&format!("{} {}", system.summary.architecture, system.summary.protocol))
         );
-        folder.write(&name, &latency::csv(&system.latency_ns))?;
+        folder.write(&name, &latency::csv(&system.latency_ns, system.summary.latency_of))?;
     }
     Ok(())
 }

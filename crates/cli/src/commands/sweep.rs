@@ -12,8 +12,9 @@ use contract::{Durability, Engine};
 use harness::folder::Folder;
 use harness::options::OPTIONS;
 use harness::results::Surroundings;
-use harness::sweep::{Case, Cases, Conducted, Experiment, conduct, journal};
+use harness::sweep::{Cases, Conducted, Estimate, Experiment, conduct, estimate, journal};
 use harness::text::durations;
+use harness::text::numbers::counted;
 use harness::{Failure, Observer, Place, RunOptions};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -34,7 +35,7 @@ pub fn arguments() -> Command {
             Arg::new("dry-run")
                 .long("dry-run")
                 .action(ArgAction::SetTrue)
-                .help("Say which points there are and how long they take, and measure none"),
+                .help("Say which points there are and about how long those take that are not measured yet, and measure none"),
         );
     let command = nodes::with_cluster(export::arguments(baseline::arguments(measuring(command, &defaults))))
         .mut_arg("out", |out| {
@@ -53,20 +54,24 @@ const TIMES: [&str; 3] = ["warmup", "duration", "repeat"];
 /// Sweeps.
 pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let machine = selection::machine(matches)?;
-    let (baseline, forms) = (Baseline::of(matches)?, export::typed_forms_of_sweep(matches)?);
+    let (baseline, forms) = (Baseline::of(matches)?, export::typed_forms(matches)?);
     let file = Path::new(typed(matches, "experiment").expect("required"));
     let typed_options: Vec<(&str, &str)> = selection::options_typed(matches).collect();
     let (experiment, cases) = prepare(file, machine, &typed_options)
         .map_err(|failure| or_simulated(failure, file, machine, &typed_options))?;
     let place = machine.place();
-    if matches.get_flag("dry-run") {
-        output::print(&planned(&experiment, &cases, &place))?;
-        return Ok(ExitCode::SUCCESS);
-    }
     let folder = match typed(matches, "out") {
         Some(folder) => PathBuf::from(folder),
         None => PathBuf::from(format!("results/sweep-{}", experiment.name)),
     };
+    if matches.get_flag("dry-run") {
+        let estimate = estimate(&experiment, &cases, &place, &folder, engines::cores());
+        match matches.get_flag("json") {
+            true => output::print_json(&estimate)?,
+            false => output::print(&planned(&experiment, &estimate, &place))?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
     let folder =
         nodes::folder_to_go_on(journal::FILE_NAME, || Folder::create_to_go_on(&folder, journal::FILE_NAME))?;
     let surroundings = surroundings::of_line(line);
@@ -85,7 +90,7 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let conducted = machine.run(job)?;
     surroundings::tell_load(&mut surroundings, &watching.end());
     folder.write_json("environment.json", &surroundings.environment)?;
-    export::points(&folder, &conducted, &forms)?;
+    export::points(&folder, (&experiment, &cases), &conducted, &forms)?;
 
     if matches.get_flag("json") {
         output::print_json(&conducted)?;
@@ -99,28 +104,30 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     ))
 }
 
-/// The points, and how long they take at least.
-fn planned(experiment: &Experiment, cases: &Cases, place: &Place) -> String {
-    let mut text = format!("{}, on {}\n\n", experiment.title, place.shown());
+/// The points, and how long they take.
+fn planned(experiment: &Experiment, estimate: &Estimate, place: &Place) -> String {
+    let mut text = format!("{}, on {}\n\n", estimate.title, place.shown());
     for axis in &experiment.axes {
         text += &format!("  {:<14} {}\n", axis.name, axis.values.join(", "));
     }
-    for left_out in &cases.left_out {
+    for left_out in &estimate.left_out {
         text += &format!("  left out       {}: {}\n", left_out.system(), left_out.why);
     }
-    let counted = |case: &Case| case.subject.options.repetition() * case.subject.options.repeat as u32;
-    let all: Duration = cases.cases.iter().map(counted).sum();
-    let points = harness::text::numbers::counted(cases.cases.len(), "point");
-    text + &match place.simulated {
-        true => format!(
-            "\n{points}, {} of simulated time; a core of this machine simulates that in minutes to hours, depending on the cores simulated\n",
-            durations::show(all)
-        ),
-        false => format!(
-            "\n{points}, {} of measuring, and the time to load the tables, to audit them, and for trials if a rate is a part of what a system can\n",
-            durations::roughly(all)
-        ),
-    }
+    let there = match estimate.finished {
+        0 => String::new(),
+        finished => format!(", {finished} of them there already"),
+    };
+    let counted_time = durations::roughly(Duration::from_secs_f64(estimate.counted_s));
+    let what = match estimate.simulated {
+        true => format!("{} of simulated time", durations::show(Duration::from_secs_f64(estimate.counted_s))),
+        false => format!("{counted_time} of measuring"),
+    };
+    text + &format!(
+        "\n{}{there}, {what}: {} here ({})\n",
+        counted(estimate.points, "point"),
+        estimate.shown(),
+        estimate.how
+    )
 }
 
 /// What does not fit this machine, and fits that of the figure's paper: then the failure says how the figure is simulated.

@@ -3,20 +3,20 @@
 //! | form | file | what |
 //! |---|---|---|
 //! | `csv` | `export.csv` | one row a system or point, with the columns of [`COLUMNS`] behind its labels |
-//! | `json` | `export.json` | the same rows, as a list of objects |
-//! | `markdown` | `export.md` | a table for people |
-//! | `hlog` | `latency.hlog` | the latencies, in HdrHistogram's log format (version 1.3, histograms V2 deflated), nanoseconds, a tag for each system; a sweep has none |
+//! | | `kinds.csv` | one row a kind of transactions of these, with those of [`KIND_COLUMNS`], where a workload has several kinds |
+//! | `json` | `export.json` | the same rows, as a list of objects, which have their kinds as `kinds` |
+//! | `markdown` | `export.md` | a table for people, and one of the kinds |
+//! | `hlog` | `latency.hlog` | the latencies ([`hlog`]): a tag for each system, of a sweep for each point and repetition |
 //!
 //! The first column, and the first field, say which version of the columns it is ([`SCHEMA`]); columns may be added behind the last under the same one.
 
+use super::hlog::{self, Tagged};
 use super::{Folder, csv_field};
 use crate::failure::Failure;
 use crate::options::BadValue;
-use crate::summary::{CostDescription, Latency, Summary};
+use crate::summary::{CostDescription, Kind, Latency, Summary};
 use crate::text::numbers::{latency_if_any, ratio, thousands};
 use contract::LatencyHistogram;
-use hdrhistogram::serialization::V2DeflateSerializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
@@ -90,6 +90,28 @@ pub const COLUMNS: [Column; 30] = [
     ("page_faults_per_txn", |it| json!(it.costs.page_faults_per_txn)),
 ];
 
+type KindColumn = (&'static str, fn(&Kind) -> Value);
+
+fn of_kind(kind: &Kind, of: fn(&Latency) -> Value) -> Value {
+    kind.latency_ns.as_ref().map_or(Value::Null, of)
+}
+
+/// The columns of a kind of transactions, in the same units.
+pub const KIND_COLUMNS: [KindColumn; 12] = [
+    ("transaction", |it| json!(it.name)),
+    ("throughput_per_s", |it| json!(it.throughput_per_s)),
+    ("tpmc", |it| json!(it.tpmc)),
+    ("commits", |it| json!(it.commits)),
+    ("user_rollbacks", |it| json!(it.user_rollbacks)),
+    ("abort_rate", |it| json!(it.abort_rate)),
+    ("mean_ns", |it| of_kind(it, |of| json!(of.mean))),
+    ("p50_ns", |it| of_kind(it, |of| json!(of.p50))),
+    ("p90_ns", |it| of_kind(it, |of| json!(of.p90))),
+    ("p99_ns", |it| of_kind(it, |of| json!(of.p99))),
+    ("p999_ns", |it| of_kind(it, |of| json!(of.p999))),
+    ("max_ns", |it| of_kind(it, |of| json!(of.max))),
+];
+
 /// The forms of a list of names.
 pub fn forms(given: &str) -> Result<Vec<Form>, BadValue> {
     let named = |name: &str| FORMS.iter().find(|(of, _)| *of == name).map(|(_, form)| *form);
@@ -103,7 +125,11 @@ pub fn forms(given: &str) -> Result<Vec<Form>, BadValue> {
 /// Lays the results down in these forms.
 pub fn write(folder: &Folder, rows: &[Exported<'_>], forms: &[Form]) -> Result<(), Failure> {
     forms.iter().try_for_each(|form| match form {
-        Form::Csv => folder.write("export.csv", &csv(rows)),
+        Form::Csv => {
+            folder.write("export.csv", &csv(rows))?;
+            let kinds = csv_of_kinds(rows);
+            if kinds.is_empty() { Ok(()) } else { folder.write("kinds.csv", &kinds) }
+        }
         Form::Json => folder.write_json("export.json", &objects(rows)),
         Form::Markdown => folder.write("export.md", &markdown(rows)),
         Form::Hlog => folder.write("latency.hlog", &hlog(rows)),
@@ -119,21 +145,47 @@ fn fields<'a>(row: &'a Exported<'_>) -> impl Iterator<Item = (&'a str, Value)> {
         .chain(columns.map(|(name, of)| (*name, of(row.summary))))
 }
 
+/// A kind's columns behind the labels of its row.
+fn fields_of_kind<'a>(row: &'a Exported<'_>, kind: &Kind) -> Vec<(&'a str, Value)> {
+    let labels = row.labels.iter().map(|(name, label)| (*name, json!(label)));
+    let columns = KIND_COLUMNS.iter().map(|(name, of)| (*name, of(kind)));
+    [("schema", json!(SCHEMA))].into_iter().chain(labels).chain(columns).collect()
+}
+
 fn objects(rows: &[Exported<'_>]) -> Value {
-    let object = |row| fields(row).map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>();
-    rows.iter().map(object).map(Value::Object).collect()
+    let object = |fields: Vec<(&str, Value)>| -> Value {
+        fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect::<Map<_, _>>().into()
+    };
+    let kind = |kind: &Kind| object(KIND_COLUMNS.iter().map(|(name, of)| (*name, of(kind))).collect());
+    let kinds = |row: &Exported<'_>| row.summary.kinds.iter().map(kind).collect::<Value>();
+    rows.iter().map(|row| object(fields(row).chain([("kinds", kinds(row))]).collect())).collect()
 }
 
 fn csv(rows: &[Exported<'_>]) -> String {
-    let Some(first) = rows.first() else { return String::new() };
-    let line = |cells: Vec<String>| cells.join(",") + "\n";
+    as_csv(rows.iter().map(|row| fields(row).collect()))
+}
+
+fn csv_of_kinds(rows: &[Exported<'_>]) -> String {
+    let kinds = rows.iter().flat_map(|row| row.summary.kinds.iter().map(move |kind| (row, kind)));
+    as_csv(kinds.map(|(row, kind)| fields_of_kind(row, kind)))
+}
+
+/// A head, and a line each row, all of the same fields; empty without rows.
+fn as_csv<'a>(rows: impl Iterator<Item = Vec<(&'a str, Value)>>) -> String {
     let shown = |value: Value| match value {
         Value::Null => String::new(),
         Value::String(text) => csv_field(&text),
         other => other.to_string(),
     };
-    let head = line(fields(first).map(|(name, _)| csv_field(name)).collect());
-    rows.iter().fold(head, |text, row| text + &line(fields(row).map(|(_, value)| shown(value)).collect()))
+    let mut text = String::new();
+    for row in rows {
+        let (names, values): (Vec<&str>, Vec<Value>) = row.into_iter().unzip();
+        if text.is_empty() {
+            text = names.into_iter().map(csv_field).collect::<Vec<_>>().join(",") + "\n";
+        }
+        text += &(values.into_iter().map(shown).collect::<Vec<_>>().join(",") + "\n");
+    }
+    text
 }
 
 fn markdown(rows: &[Exported<'_>]) -> String {
@@ -162,39 +214,55 @@ fn markdown(rows: &[Exported<'_>]) -> String {
         let counted = counted.iter().map(|cost| cost.shown_of(summary));
         text += &line(labels.chain(cells).chain(counted).collect());
     }
+    text + &markdown_of_kinds(rows)
+}
+
+/// A second table, where there are kinds.
+fn markdown_of_kinds(rows: &[Exported<'_>]) -> String {
+    let kinds = || rows.iter().flat_map(|row| row.summary.kinds.iter().map(move |kind| (row, kind)));
+    let Some((first, _)) = kinds().next() else { return String::new() };
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let has_tpmc = kinds().any(|(_, kind)| kind.tpmc.is_some());
+    let numbers = ["txn/s", "aborts/commit", "p50", "p99", "p99.9"].into_iter();
+    let numbers: Vec<&str> = numbers.chain(has_tpmc.then_some("New-Orders/min")).collect();
+    let names = first.labels.iter().map(|(name, _)| *name).chain(["transaction"]);
+    let mut text = "\n".to_owned() + &line(names.chain(numbers.iter().copied()).map(str::to_owned).collect());
+    let rules = first.labels.iter().map(|_| "---").chain(["---"]);
+    text += &line(rules.chain(numbers.iter().map(|_| "---:")).map(str::to_owned).collect());
+    for (row, kind) in kinds() {
+        let shown = |of: fn(&Latency) -> u64| latency_if_any(kind.latency_ns.as_ref().map(of));
+        let labels = row.labels.iter().map(|(_, label)| label.replace('|', "\\|"));
+        let cells = [
+            kind.name.clone(),
+            thousands(kind.throughput_per_s),
+            ratio(kind.abort_rate),
+            shown(|of| of.p50),
+            shown(|of| of.p99),
+            shown(|of| of.p999),
+        ];
+        let tpmc = has_tpmc.then(|| kind.tpmc.map_or(String::new(), thousands));
+        text += &line(labels.chain(cells).chain(tpmc).collect());
+    }
     text
 }
 
 fn hlog(rows: &[Exported<'_>]) -> String {
-    let (mut bytes, mut serializer) = (Vec::new(), V2DeflateSerializer::new());
-    let mut builder = IntervalLogWriterBuilder::new();
-    // As other writers of the format begin.
-    builder.add_comment("[Histogram log format version 1.3]");
-    builder.add_comment(&format!("{SCHEMA}: latencies in nanoseconds, all repetitions of a system together"));
-    let mut writer =
-        builder.begin_log_with(&mut bytes, &mut serializer).expect("memory takes what is written");
-    for Exported { labels, summary, latency_ns } in rows {
-        let Some(histogram) = latency_ns else { continue };
-        let name: Vec<String> = labels.iter().map(|(_, label)| label.replace([' ', ','], "-")).collect();
-        let name = name.join("/");
-        let counted = Duration::from_secs_f64(summary.duration_s * summary.repetitions as f64);
-        writer
-            .write_histogram(histogram, Duration::ZERO, counted, Tag::new(&name))
-            .expect("memory takes what is written");
-    }
-    drop(writer);
-    String::from_utf8(bytes).expect("the log is text")
+    let there = || rows.iter().filter_map(|row| Some((row, row.latency_ns?)));
+    let what = hlog::what(there().map(|(row, _)| row.summary.latency_of));
+    let comment = format!("{SCHEMA}: {what}; nanoseconds, all repetitions of a system together");
+    let histograms = there().map(|(row, latency_ns)| Tagged {
+        tag: hlog::tag(row.labels.iter().map(|(_, label)| *label)),
+        counted: Duration::from_secs_f64(row.summary.duration_s * row.summary.repetitions as f64),
+        latency_ns,
+    });
+    hlog::log(&[comment], histograms)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::summary::tests::some_summary;
-    use base64::Engine;
-    use base64::engine::general_purpose::STANDARD;
     use contract::Measurement;
-    use hdrhistogram::serialization::Deserializer;
-    use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
     fn exported<'a>(summary: &'a Summary, latency_ns: &'a LatencyHistogram) -> Vec<Exported<'a>> {
         ["shared-everything", "a,b|c"]
@@ -219,10 +287,35 @@ mod tests {
         assert_eq!((records.len(), &records[1][0], &records[1][1]), (2, SCHEMA, "a,b|c"));
         let objects = objects(&rows);
         assert_eq!(objects[1]["throughput_per_s"], json!(summary.throughput_per_s));
-        assert_eq!(objects[0].as_object().map(Map::len), Some(heads.len()));
+        assert_eq!(objects[0].as_object().map(Map::len), Some(heads.len() + 1), "and the kinds");
         let markdown = markdown(&rows);
         assert_eq!(markdown.lines().count(), 4);
         assert!(markdown.contains("| a,b\\|c | "), "{markdown}");
+    }
+
+    #[test]
+    fn kinds_are_exported_by_system() {
+        let (mut summary, histogram) = (some_summary(), Measurement::empty_histogram());
+        assert_eq!(csv_of_kinds(&exported(&summary, &histogram)), "", "it has one kind");
+        let kind = |name: &str, tpmc| Kind {
+            name: name.to_owned(),
+            throughput_per_s: 10.0,
+            tpmc,
+            commits: 30,
+            user_rollbacks: 1,
+            abort_rate: 0.5,
+            latency_ns: summary.latency_ns.clone(),
+        };
+        summary.kinds = vec![kind("new-order", Some(600.0)), kind("payment", None)];
+        let rows = exported(&summary, &histogram);
+        let text = csv_of_kinds(&rows);
+        assert_eq!(text.lines().count(), 1 + 2 * 2);
+        assert!(text.starts_with("schema,system,transaction,throughput_per_s,tpmc,"), "{text}");
+        assert!(text.contains("trireme.export/1,\"a,b|c\",new-order,10.0,600.0,30,1,0.5,"), "{text}");
+        assert_eq!(objects(&rows)[1]["kinds"][0]["tpmc"], json!(600.0));
+        let markdown = markdown(&rows);
+        assert!(markdown.contains("| system | transaction | txn/s |"), "{markdown}");
+        assert!(markdown.contains("| New-Orders/min |") && markdown.contains(" | 600 |"), "{markdown}");
     }
 
     #[test]
@@ -246,20 +339,12 @@ mod tests {
         let (summary, mut histogram) = (some_summary(), Measurement::empty_histogram());
         (1..=100).for_each(|ns| histogram.record(1000 * ns).expect("in bounds"));
         let log = hlog(&exported(&summary, &histogram));
-        let entries: Vec<LogEntry<'_>> =
-            IntervalLogIterator::new(log.as_bytes()).map(|entry| entry.expect("an entry")).collect();
-        let histograms: Vec<_> = entries
-            .iter()
-            .filter_map(|entry| match entry {
-                LogEntry::Interval(interval) => Some(interval),
-                _ => None,
-            })
-            .collect();
+        let histograms = hlog::tests::read(&log);
         assert_eq!(histograms.len(), 2, "{log}");
-        assert_eq!(histograms[1].tag().map(|tag| tag.as_str()), Some("a-b|c"));
-        let bytes = STANDARD.decode(histograms[0].encoded_histogram()).expect("base64");
-        let read: LatencyHistogram = Deserializer::new().deserialize(&mut &bytes[..]).expect("a histogram");
+        assert_eq!(histograms[1].0, "a-b|c");
+        let read = &histograms[1].1;
         assert_eq!((read.len(), read.value_at_quantile(0.5)), (100, histogram.value_at_quantile(0.5)));
+        assert!(log.contains("service times, from the beginning of a transaction's first attempt"), "{log}");
     }
 
     #[test]

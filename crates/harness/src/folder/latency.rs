@@ -1,13 +1,14 @@
 //! `latency/SYSTEM.csv`: latency by percentile.
 
+use crate::summary::LatencyOf;
 use contract::LatencyHistogram;
 
 /// Points of [`curve`] between one more nine and the next.
 const POINTS_A_NINE: f64 = 12.0;
 
-/// The file's text: the percentiles at which a recorded value stands, closer together towards the slowest.
-pub fn csv(histogram: &LatencyHistogram) -> String {
-    let mut text = "percentile,latency_ns,transactions_up_to_it\n".to_owned();
+/// The file's text: the percentiles at which a recorded value stands, closer together towards the slowest. The second column's head names what the latencies are.
+pub fn csv(histogram: &LatencyHistogram, of: LatencyOf) -> String {
+    let mut text = format!("percentile,{of}_ns,transactions_up_to_it\n");
     let mut up_to = 0;
     for step in histogram.iter_quantiles(10) {
         up_to += step.count_since_last_iteration();
@@ -43,7 +44,8 @@ mod tests {
 
     #[test]
     fn the_file_ends_with_the_slowest() {
-        let text = csv(&thousand());
+        let text = csv(&thousand(), LatencyOf::Response);
+        assert!(text.starts_with("percentile,response_ns,transactions_up_to_it\n"), "{text}");
         assert!(text.ends_with("100.000000,1000,1000\n"), "{text}");
     }
 

@@ -7,16 +7,19 @@
 //! | `summary.json` | what `--json` prints |
 //! | `advice.json` | what `advise --json` prints, in place of a summary |
 //! | `samples.csv` | one row a repetition; a check has none |
-//! | `series.csv` | one row a slice of a repetition, if it was counted by slices (`--series on`, an open loop) |
+//! | `series.csv`, a sweep's `series/POINT.csv` | one row a slice of a repetition, if it was counted by slices (`--series on`, an open loop) |
 //! | `latency/SYSTEM.csv`, a sweep's `latency/POINT.csv` | latency by percentile, all repetitions together; a check has none |
+//! | a sweep's `latency/POINT.hlog` | its latencies, one histogram a repetition ([`hlog`]) |
+//! | a sweep's `took.json` | how long each point took, in seconds |
 //! | `points.jsonl` | a sweep's finished points, from which it goes on; others have none |
-//! | `export.csv`, `.json`, `.md`, `latency.hlog` | the same for other programs, if `--export` asks for it ([`export`]) |
+//! | `export.csv`, `.json`, `.md`, `kinds.csv`, `latency.hlog` | the same for other programs, if `--export` asks for it ([`export`]) |
 //! | `report.html` | all of it, for reading; needs no network |
 //!
 //! A file is written beside its name, synced, and moved there: a reader sees the old one or the new one, whole. Only
 //! `points.jsonl` grows line by line.
 
 pub mod export;
+pub mod hlog;
 pub mod latency;
 pub mod parameters;
 pub mod samples;

@@ -17,6 +17,7 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
         figures::latency_curves(&result.systems),
         figures::aborts(&summaries),
     ];
+    blocks.extend(tables::kinds_of_systems(&summaries));
     blocks.extend(tables::costs(&summaries));
     let bars: Vec<(String, &Summary)> =
         summaries.iter().map(|summary| (summary.system(), *summary)).collect();

@@ -4,11 +4,11 @@
 //! (Kleinrock's *power*, ICC 1979). Points at which a system is behind are left out: how long they took depends on how long was measured. A knee has points on both sides; where the best one is the first or the last, it is not known.
 
 use super::page::{Block, Cell, Key};
-use super::sweep::{Arrangement, SweepReport, panel_name, pick};
+use super::sweep::{Arrangement, Drawn, SweepReport, has_series, panel_name, pick, way_to_series};
 use crate::summary::{LatencyOf, Summary};
 use crate::svg::lines::{self, Axis, Line, Point};
 use crate::svg::scale::Scale;
-use crate::svg::{SERIES, Width, at_both_widths};
+use crate::svg::{Width, at_both_widths};
 use crate::text::numbers::{latency, latency_if_any, short, short_latency, thousands};
 
 /// The axis that makes a sweep such a curve.
@@ -16,6 +16,8 @@ pub(super) const RATE: &str = "rate";
 
 /// A finished point of a line.
 struct Loaded<'a> {
+    /// Its values by axis.
+    place: &'a [String],
     rate: &'a str,
     summary: &'a Summary,
     mean_ns: f64,
@@ -34,7 +36,13 @@ pub(super) fn of_rates(report: &SweepReport<'_>, layout: &Arrangement, panel: &[
             .filter_map(|(place, summary)| {
                 let summary = summary.filter(|summary| summary.latency_of == LatencyOf::Response)?;
                 let latency = summary.latency_ns.as_ref()?;
-                Some(Loaded { rate: &place[rate], summary, mean_ns: latency.mean, p99_ns: latency.p99 })
+                Some(Loaded {
+                    place,
+                    rate: &place[rate],
+                    summary,
+                    mean_ns: latency.mean,
+                    p99_ns: latency.p99,
+                })
             })
             .collect()
     };
@@ -49,14 +57,19 @@ pub(super) fn of_rates(report: &SweepReport<'_>, layout: &Arrangement, panel: &[
         false => format!("{title}: {heading}"),
     };
     let names: Vec<String> = series.iter().map(|name| name.join(" ")).collect();
+    let Drawn { series: drawn, others } = layout.drawn(report, panel);
+    let lines = names.iter().zip(&curves).zip(&series).filter(|(_, name)| drawn.contains(name));
+    let lines: Vec<(&str, &Vec<Loaded<'_>>)> =
+        lines.map(|((name, curve), _)| (name.as_str(), curve)).collect();
     vec![
-        figure(titled("Response time against throughput"), &names, &curves),
-        knees(titled("The knees"), &names, &curves),
+        figure(titled("Response time against throughput"), &lines, &others),
+        knees(titled("The knees"), &names, &curves, report),
     ]
 }
 
-fn figure(title: String, names: &[String], curves: &[Vec<Loaded<'_>>]) -> Block {
-    let all = || curves.iter().flatten();
+/// `others`: which curves are not among these, in words.
+fn figure(title: String, curves: &[(&str, &Vec<Loaded<'_>>)], others: &str) -> Block {
+    let all = || curves.iter().flat_map(|(_, points)| *points);
     let most = all().map(|point| point.summary.throughput_per_s).fold(0.0, f64::max);
     let (low, high) = all().fold((f64::INFINITY, 0f64), |(low, high), point| {
         (low.min(point.p99_ns as f64), high.max(point.p99_ns as f64))
@@ -72,15 +85,15 @@ fn figure(title: String, names: &[String], curves: &[Vec<Loaded<'_>>]) -> Block 
         scale: y_scale,
         title: "p99 of the response times, logarithmic".to_owned(),
     };
-    let line = |(number, points): (usize, &Vec<Loaded<'_>>)| Line {
-        series: number % SERIES,
+    let line = |(number, (name, points)): (usize, &(&str, &Vec<Loaded<'_>>))| Line {
+        series: number,
         points: points
             .iter()
             .map(|point| Point {
                 x: point.summary.throughput_per_s,
                 y: point.p99_ns as f64,
                 whisker: None,
-                tip: format!("{} at {}: {}", names[number], point.rate, latency(point.p99_ns)),
+                tip: format!("{name} at {}: {}", point.rate, latency(point.p99_ns)),
             })
             .collect(),
     };
@@ -91,8 +104,10 @@ fn figure(title: String, names: &[String], curves: &[Vec<Loaded<'_>>]) -> Block 
             lines::draw(&lines, &[], [&x, &y], &title, height, width)
         }),
         title,
-        note: "From arrival to commit. Where a line turns upwards, or back, the system is asked for more than it can.".to_owned(),
-        legend: names.iter().enumerate().map(|(n, name)| Key::of_series(n % SERIES, name.clone())).collect(),
+        note: format!(
+            "From arrival to commit. Where a line turns upwards, or back, the system is asked for more than it can.{others}"
+        ),
+        legend: curves.iter().enumerate().map(|(n, (name, _))| Key::of_series(n, *name)).collect(),
     }
 }
 
@@ -104,11 +119,12 @@ fn knee<'l, 'a>(points: &'l [Loaded<'a>]) -> Option<(&'l Loaded<'a>, bool)> {
     Some((point, position > 0 && position + 1 < points.len()))
 }
 
-fn knees(title: String, names: &[String], curves: &[Vec<Loaded<'_>>]) -> Block {
+fn knees(title: String, names: &[String], curves: &[Vec<Loaded<'_>>], report: &SweepReport<'_>) -> Block {
+    let over_time = has_series(report);
     let row = |(name, points): (&String, &Vec<Loaded<'_>>)| {
         let (point, is_between) = knee(points)?;
         let shown = point.summary.latency_ns.as_ref();
-        Some(vec![
+        let cells = [
             Cell::words(name.as_str()),
             Cell::words(point.rate).noted(if is_between {
                 ""
@@ -119,19 +135,19 @@ fn knees(title: String, names: &[String], curves: &[Vec<Loaded<'_>>]) -> Block {
             Cell::number(latency(point.mean_ns as u64)),
             Cell::number(latency_if_any(shown.map(|of| of.p99))),
             Cell::number(latency_if_any(shown.map(|of| of.p999))),
-        ])
+        ];
+        let way = over_time.then(|| way_to_series(report, point.place));
+        Some(cells.into_iter().chain(way).collect())
     };
     Block::Table {
         title,
         note: "The rate at which a system does most for what its users wait: the highest quotient of throughput and mean response time (Kleinrock's power), of the points at which it kept up.".to_owned(),
-        head: vec![
-            Cell::words("system"),
-            Cell::words("rate"),
-            Cell::number("txn/s"),
-            Cell::number("mean"),
-            Cell::number("p99"),
-            Cell::number("p99.9"),
-        ],
+        head: ["system", "rate"]
+            .map(Cell::words)
+            .into_iter()
+            .chain(["txn/s", "mean", "p99", "p99.9"].map(Cell::number))
+            .chain(over_time.then(|| Cell::words("over time")))
+            .collect(),
         rows: names.iter().zip(curves).filter_map(row).collect(),
     }
 }
@@ -152,7 +168,7 @@ mod tests {
             .iter()
             .zip(means)
             .zip(["25%", "50%", "75%", "95%"])
-            .map(|((summary, mean_ns), rate)| Loaded { rate, summary, mean_ns, p99_ns: 1 })
+            .map(|((summary, mean_ns), rate)| Loaded { place: &[], rate, summary, mean_ns, p99_ns: 1 })
             .collect();
         let found = |points: &[Loaded<'_>]| {
             knee(points).map(|(point, is_between)| (point.rate.to_owned(), is_between))

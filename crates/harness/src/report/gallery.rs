@@ -141,6 +141,7 @@ mod tests {
                 common: common.clone(),
                 surroundings: &surroundings,
                 points: combinations(experiment).into_iter().map(|at| (at, Some(&summary))).collect(),
+                series: BTreeMap::new(),
                 left_out: Vec::new(),
                 idle: &[],
                 claims,

@@ -8,7 +8,7 @@ use crate::svg::scale::Scale;
 use crate::svg::{SERIES, Width, at_both_widths};
 use crate::text::durations;
 use crate::text::numbers::{latency, short, short_latency, thousands};
-use contract::Series;
+use contract::{Series, Slice};
 
 /// A quantity of a slice.
 struct Quantity {
@@ -21,32 +21,48 @@ struct Quantity {
     tick: fn(f64) -> String,
 }
 
+impl Quantity {
+    /// What happened in a second, by slices as long as `slice` says.
+    fn by_second(
+        title: &'static str,
+        (what, slice): (&str, &str),
+        note: &'static str,
+        of: fn(&Series) -> Vec<f64>,
+    ) -> Quantity {
+        Quantity {
+            title,
+            axis: format!("{what} per second, by slices of {slice}"),
+            note,
+            of,
+            show: |value| format!("{} /s", thousands(value)),
+            tick: short,
+        }
+    }
+}
+
+/// What was counted in each slice, by second.
+fn by_second(series: &Series, count: fn(&Slice) -> u64) -> Vec<f64> {
+    series.slices.iter().map(|slice| count(slice) as f64 / series.slice.as_secs_f64()).collect()
+}
+
 /// The figures; nothing of a run that was not counted by slices.
 pub fn over_time(system: &System) -> Vec<Block> {
     let Some(slice) = system.series.first().map(|series| series.slice) else { return Vec::new() };
     let slice = durations::show(slice);
     let Summary { latency_of, .. } = system.summary;
     let mut quantities = vec![
-        Quantity {
-            title: "Throughput over time",
-            axis: format!("commits per second, by slices of {slice}"),
-            note: "A dip is time in which the system, or the machine, did something else.",
-            of: |series| {
-                series.slices.iter().map(|of| of.commits as f64 / series.slice.as_secs_f64()).collect()
-            },
-            show: |value| format!("{} /s", thousands(value)),
-            tick: short,
-        },
-        Quantity {
-            title: "Aborts over time",
-            axis: format!("aborts per second, by slices of {slice}"),
-            note: "Of the transactions that ended in a slice: the attempts before.",
-            of: |series| {
-                series.slices.iter().map(|of| of.aborts as f64 / series.slice.as_secs_f64()).collect()
-            },
-            show: |value| format!("{} /s", thousands(value)),
-            tick: short,
-        },
+        Quantity::by_second(
+            "Throughput over time",
+            ("commits", &slice),
+            "A dip is time in which the system, or the machine, did something else.",
+            |series| by_second(series, |slice| slice.commits),
+        ),
+        Quantity::by_second(
+            "Aborts over time",
+            ("aborts", &slice),
+            "Of the transactions that ended in a slice: the attempts before.",
+            |series| by_second(series, |slice| slice.aborts),
+        ),
         Quantity {
             title: "p99 over time",
             axis: format!("p99 of the {latency_of} times that end in a slice"),

@@ -194,6 +194,7 @@ fn figures_of_sweep(of: &LaidDown, experiment: &Experiment, machine: String) -> 
         common: BTreeMap::new(),
         surroundings: &of.surroundings,
         points: points.collect(),
+        series: BTreeMap::new(),
         left_out: Vec::new(),
         idle: &[],
         claims: Vec::new(),

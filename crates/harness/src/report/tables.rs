@@ -41,34 +41,45 @@ pub fn what_latency_is(summary: &Summary) -> String {
 
 /// By kind of transactions; nothing if there is one.
 pub fn kinds(summary: &Summary) -> Option<Block> {
-    let row = |kind: &Kind| {
+    kinds_of(&[summary], &[], |_| Vec::new())
+}
+
+/// The same of several systems, each kind of each.
+pub fn kinds_of_systems(summaries: &[&Summary]) -> Option<Block> {
+    let system = |summary: &Summary| vec![summary.architecture.clone(), summary.protocol_shown().to_owned()];
+    kinds_of(summaries, &["architecture", "protocol"], system)
+}
+
+/// What `names` says of a system stands below `heads`, before its kinds.
+fn kinds_of(summaries: &[&Summary], heads: &[&str], names: fn(&Summary) -> Vec<String>) -> Option<Block> {
+    let all = || summaries.iter().flat_map(|summary| summary.kinds.iter().map(move |kind| (*summary, kind)));
+    let has_tpmc = all().any(|(_, kind)| kind.tpmc.is_some());
+    let row = |(summary, kind): (&Summary, &Kind)| -> Vec<Cell> {
         let shown = |of: fn(&Latency) -> u64| latency_if_any(kind.latency_ns.as_ref().map(of));
-        vec![
-            Cell::words(kind.name.as_str()),
-            Cell::number(thousands(kind.throughput_per_s)),
-            Cell::number(thousands(kind.user_rollbacks as f64)),
-            Cell::number(ratio(kind.abort_rate)),
-            Cell::number(shown(|of| of.p50)),
-            Cell::number(shown(|of| of.p99)),
-            Cell::number(shown(|of| of.p999)),
-        ]
+        let numbers = [
+            thousands(kind.throughput_per_s),
+            thousands(kind.user_rollbacks as f64),
+            ratio(kind.abort_rate),
+            shown(|of| of.p50),
+            shown(|of| of.p99),
+            shown(|of| of.p999),
+        ];
+        let per_minute = has_tpmc.then(|| kind.tpmc.map_or(String::new(), thousands));
+        let words = names(summary).into_iter().chain([kind.name.clone()]).map(Cell::words);
+        words.chain(numbers.into_iter().chain(per_minute).map(Cell::number)).collect()
     };
-    let tpmc = summary.kinds.iter().find_map(|kind| kind.tpmc).map_or(String::new(), |tpmc| {
-        format!(" New-Orders a minute: {}, without the standard's keying and think times.", thousands(tpmc))
-    });
-    (!summary.kinds.is_empty()).then(|| Block::Table {
+    let rows: Vec<Vec<Cell>> = all().map(row).collect();
+    let tpmc = match has_tpmc {
+        true => " New-Orders a minute are without the standard's keying and think times.",
+        false => "",
+    };
+    let numbers = ["txn/s", "rollbacks", "aborts/commit", "p50", "p99", "p99.9"].into_iter();
+    let numbers = numbers.chain(has_tpmc.then_some("a minute"));
+    (!rows.is_empty()).then(|| Block::Table {
         title: "By kind of transaction".to_owned(),
         note: format!("Latencies to two significant digits, of those that ended in the interval: what took longer is among the latencies of all.{tpmc}"),
-        head: vec![
-            Cell::words("transaction"),
-            Cell::number("txn/s"),
-            Cell::number("rollbacks"),
-            Cell::number("aborts/commit"),
-            Cell::number("p50"),
-            Cell::number("p99"),
-            Cell::number("p99.9"),
-        ],
-        rows: summary.kinds.iter().map(row).collect(),
+        head: heads.iter().copied().chain(["transaction"]).map(Cell::words).chain(numbers.map(Cell::number)).collect(),
+        rows,
     })
 }
 

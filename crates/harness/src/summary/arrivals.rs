@@ -16,6 +16,18 @@ pub enum LatencyOf {
     Response,
 }
 
+impl LatencyOf {
+    /// What is counted, in words.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            LatencyOf::Service => {
+                "service times, from the beginning of a transaction's first attempt to its end"
+            }
+            LatencyOf::Response => "response times, from a transaction's arrival to its end",
+        }
+    }
+}
+
 impl fmt::Display for LatencyOf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

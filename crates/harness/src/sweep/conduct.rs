@@ -13,21 +13,22 @@ use super::case::Case;
 use super::cases::Cases;
 use super::claims;
 use super::experiment::Experiment;
+use super::files;
 use super::journal::{self, Finished, Header};
 use super::points::{Conducted, Points};
 use super::siblings::Sibling;
 use crate::failure::Failure;
 use crate::folder::samples::{self, Sample};
-use crate::folder::{Folder, file_name, latency, parameters};
+use crate::folder::{Folder, parameters};
 use crate::journal::Journal;
 use crate::measure::{After, Stores};
 use crate::observer::{Event, Observer};
 use crate::report;
 use crate::results::Surroundings;
 use crate::subject::Place;
-use crate::summary::Measured;
-use crate::summary::{Summary, merged_latency};
+use crate::summary::{Measured, Summary};
 use contract::Engine;
+use std::time::Instant;
 use workloads::audit::Audited;
 use workloads::{AnyWorkload, WorkloadsVisitor};
 
@@ -43,7 +44,8 @@ pub fn conduct<E: Engine>(
     let (journal, finished) = journal::open(folder.path(), &Header::new(&experiment.name, place))?;
     refuse_strangers(experiment, cases, folder, &finished)?;
     let siblings = Sibling::all::<E>(experiment, folder.path(), place);
-    let points = Points { experiment, cases, surroundings, place, finished, siblings };
+    let folder_of = folder.path().to_owned();
+    let points = Points { experiment, cases, surroundings, place, folder: folder_of, finished, siblings };
     let mut sweep = Sweep { points, folder, observer, journal };
     sweep.write_circumstances()?;
     sweep.announce();
@@ -157,18 +159,21 @@ impl Sweep<'_> {
         };
         let mut measured: Vec<Measured> = cases.iter().map(begun).collect();
         let mut systems: Vec<&mut Measured> = measured.iter_mut().collect();
+        let began = Instant::now();
         stores.measure(&mut systems, &cases[0].subject.options, After::Audit, self.observer)?;
-        cases.into_iter().zip(&measured).try_for_each(|(case, measured)| self.keep(case, measured))
+        let (each, points) =
+            (began.elapsed() / cases.len() as u32, cases.iter().map(|case| self.label(case)));
+        files::keep_took(self.folder, &points.collect::<Vec<_>>(), each)?;
+        cases.iter().zip(&measured).try_for_each(|(case, measured)| self.keep(case, measured))
     }
 
     /// Writes what was measured down. The line in the journal is the last thing: it says that the rest is there.
     fn keep(&mut self, case: &Case, measured: &Measured) -> Result<(), Failure> {
-        let histogram = merged_latency(&measured.repetitions);
-        let name = format!("latency/{}.csv", file_name(&self.label(case)));
-        self.folder.write(&name, &latency::csv(&histogram))?;
+        let summary = Summary::of(&case.subject, measured);
+        files::keep(self.folder, self.points.experiment, case, (measured, &summary))?;
         let point = Finished {
             settings: case.settings.clone(),
-            summary: Summary::of(&case.subject, measured),
+            summary,
             samples: Sample::all(&measured.repetitions, &case.subject.options),
         };
         self.journal.append(&point)?;
@@ -177,9 +182,7 @@ impl Sweep<'_> {
     }
 
     fn label(&self, case: &Case) -> String {
-        let axes = self.points.experiment.axes.iter().zip(&case.at);
-        let label: Vec<String> = axes.map(|(axis, value)| format!("{}={value}", axis.name)).collect();
-        if label.is_empty() { case.pair.to_string() } else { label.join(",") }
+        files::label(self.points.experiment, case)
     }
 
     fn write_circumstances(&self) -> Result<(), Failure> {
@@ -213,17 +216,11 @@ impl Sweep<'_> {
     }
 
     fn write_results(&self) -> Result<Conducted, Failure> {
-        let axes = &self.points.experiment.axes;
         let conducted = self.points.conducted();
-        let labelled = self.points.of_cases().map(|(case, point)| {
-            let mut labels = vec![
-                ("architecture", case.settings["architecture"].as_str()),
-                ("protocol", case.settings["protocol"].as_str()),
-            ];
-            let axes = axes.iter().map(|axis| axis.name.as_str()).zip(case.at.iter().map(String::as_str));
-            labels.extend(axes.filter(|(name, _)| !["system", "architecture", "protocol"].contains(name)));
-            (labels, &point.samples[..])
-        });
+        let labelled = self
+            .points
+            .of_cases()
+            .map(|(case, point)| (files::labels(self.points.experiment, case), &point.samples[..]));
         self.folder.write("samples.csv", &samples::csv(labelled))?;
         self.folder.write_json("summary.json", &conducted)?;
         self.write_report()?;
@@ -371,8 +368,60 @@ mod tests {
         let samples = fs::read_to_string(folder.join("samples.csv")).expect("samples");
         assert_eq!(samples.lines().count(), 1 + 8 * 2, "each point once");
         assert!(samples.starts_with("architecture,protocol,theta,workers,repetition,"));
-        assert_eq!(fs::read_dir(folder.join("latency")).expect("a folder").count(), 8);
+        assert_eq!(fs::read_dir(folder.join("latency")).expect("a folder").count(), 2 * 8);
         assert!(folder.join("latency/protocol=silo,theta=0.5,workers=2.csv").exists());
+    }
+
+    #[test]
+    fn latencies_and_series_of_a_point_are_there_before_it_is() {
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let folder = scratch.path();
+        let text = TEXT.replace("repeat = 2", "repeat = 2\nseries = 'on'");
+        sweep(folder, &text).expect("a sweep");
+        let journal = fs::read_to_string(folder.join(FILE_NAME)).expect("a journal");
+        let lines: Vec<&str> = journal.split_inclusive('\n').collect();
+        let files = |name: &str| {
+            let files = fs::read_dir(folder.join(name)).expect("a folder");
+            let mut names: Vec<_> = files.map(|file| file.expect("a file").file_name()).collect();
+            names.sort();
+            names
+        };
+        let (series, latency) = (files("series"), files("latency"));
+        assert_eq!((series.len(), latency.len()), (8, 2 * 8), "{series:?} {latency:?}");
+        // A crash between a point's files and its line: what is there again is what was there.
+        fs::write(folder.join(FILE_NAME), lines[..4].concat() + &lines[4][..20]).expect("cut");
+        fs::remove_file(folder.join("series/protocol=no-wait,theta=0.5,workers=2.csv")).expect("removed");
+        let (_, measured) = sweep(folder, &text).expect("the rest");
+        assert_eq!(measured.len(), 5);
+        assert_eq!((files("series"), files("latency")), (series, latency));
+        let of_one = fs::read_to_string(folder.join("series/protocol=silo,theta=0.5,workers=2.csv"))
+            .expect("the series of a point");
+        assert!(of_one.starts_with("architecture,protocol,theta,workers,repetition,from_s,"), "{of_one}");
+        assert!(of_one.contains("\nshared-everything,silo,0.5,2,2,0.900000,1.000000,"), "{of_one}");
+        assert_eq!(of_one.lines().count(), 1 + 2 * 10);
+        let report = fs::read_to_string(folder.join("report.html")).expect("a report");
+        assert_eq!(report.matches("&#x2f;protocol=silo,theta=0.5,workers=2.csv\">series</a>").count(), 1);
+        assert!(!fs::read_to_string(folder.join("took.json")).expect("times").is_empty());
+
+        // All points, and a tag for each repetition; of those that have none, so many are missing.
+        let experiment = Experiment::parse("t.toml", &text, 2).expect("an experiment");
+        let place = Place::hardware(2);
+        let cases = Cases::resolve::<MockEngine>(&experiment, &RunOptions::for_compare(2), &place);
+        let cases = cases.unwrap_or_else(|failure| panic!("{failure}"));
+        let out = Folder::create(folder).expect("it is there");
+        assert_eq!(files::export_log(&out, &experiment, &cases).expect("written"), 0);
+        let log = fs::read_to_string(folder.join("latency.hlog")).expect("a log");
+        let histograms = crate::folder::hlog::tests::read(&log);
+        assert_eq!(histograms.len(), 8 * 2);
+        assert_eq!(histograms[0].0, "protocol=silo/theta=0/workers=1/repetition=1");
+        assert!(histograms.iter().all(|(_, of)| !of.is_empty()));
+        assert_eq!(
+            log.matches(": service times, from the beginning").count(),
+            8,
+            "each point says what it has"
+        );
+        fs::remove_file(folder.join("latency/protocol=silo,theta=0,workers=1.hlog")).expect("removed");
+        assert_eq!(files::export_log(&out, &experiment, &cases).expect("written"), 1);
     }
 
     #[test]

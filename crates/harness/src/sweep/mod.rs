@@ -44,7 +44,7 @@
 //! # What is kept
 //!
 //! A point is one line of `points.jsonl` in the result folder, appended and synced before the next point starts
-//! ([`journal`]); one sweep at a time may write it. The same sweep into the same folder skips the points that are
+//! ([`journal`]); one sweep at a time may write it. Its latencies and its series have files of their own (`files`), which are written before that line. The same sweep into the same folder skips the points that are
 //! there: a point is known by its *resolved* settings (workload, every effective parameter and option, architecture,
 //! protocol), so a new title or a further value of an axis continues, while a changed base does not: finished points
 //! that the file no longer asks for are refused rather than mixed with others. `parameters.toml` in the folder is an
@@ -57,7 +57,9 @@ mod case;
 mod cases;
 pub mod claims;
 mod conduct;
+mod estimate;
 mod experiment;
+mod files;
 pub mod journal;
 mod points;
 mod ranges;
@@ -67,5 +69,7 @@ pub use case::Case;
 pub use cases::Cases;
 pub(crate) use cases::combinations;
 pub use conduct::conduct;
+pub use estimate::{Estimate, estimate};
 pub use experiment::{Axis, Cut, Experiment, Setting};
+pub use files::export_log;
 pub use points::{Conducted, PointResult, Points, known, named, taken, warnings};

@@ -4,6 +4,7 @@ use super::case::Case;
 use super::cases::Cases;
 use super::claims::{self, Figure, Told, Trust};
 use super::experiment::Experiment;
+use super::files;
 use super::journal::{self, Finished, Header, SCHEMA};
 use super::siblings::{self, Sibling};
 use crate::failure::Failure;
@@ -16,7 +17,7 @@ use crate::summary::{Summary, Unmeasured};
 use contract::{Engine, PairName};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a sweep brought home: what `sweep --json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -102,7 +103,7 @@ pub fn known<'a, E: Engine>(
         false => Vec::new(),
     };
     let siblings = Sibling::all::<E>(experiment, folder, place);
-    Ok(Points { experiment, cases, surroundings, place, finished, siblings })
+    Ok(Points { experiment, cases, surroundings, place, folder: folder.to_owned(), finished, siblings })
 }
 
 /// An experiment with the points that are finished.
@@ -111,6 +112,8 @@ pub struct Points<'a> {
     pub(super) cases: &'a Cases,
     pub(super) surroundings: &'a Surroundings,
     pub(super) place: &'a Place,
+    /// Where they lie.
+    pub(super) folder: PathBuf,
     pub(super) finished: Vec<Finished>,
     pub(super) siblings: Vec<Sibling>,
 }
@@ -152,9 +155,11 @@ impl Points<'_> {
         self.of_cases().next().is_none()
     }
 
-    /// What a report is made from; `trail`: the pages above it.
+    /// What a report in the folder of the points is made from; `trail`: the pages above it.
     pub fn reported(&self, trail: Vec<Way>) -> SweepReport<'_> {
         let cases = self.cases.cases.iter();
+        let way =
+            |case: &Case| Some((case.at.clone(), files::way_to_series(self.experiment, case, &self.folder)?));
         SweepReport {
             experiment: self.experiment,
             place: self.place,
@@ -163,6 +168,7 @@ impl Points<'_> {
             points: cases
                 .map(|case| (case.at.clone(), self.finished(case).map(|point| &point.summary)))
                 .collect(),
+            series: self.of_cases().filter_map(|(case, _)| way(case)).collect(),
             left_out: self.cases.left_out.clone(),
             idle: &self.cases.idle,
             claims: self.told(),
