@@ -77,9 +77,9 @@ pub fn wants_value(command: &Command, word: &str) -> bool {
     })
 }
 
-/// The options among `words`, without their values.
+/// The options among `words`, without their values. What is behind `--` is another program's.
 fn options(words: &[OsString]) -> Vec<String> {
-    let words = words.iter().map(|word| word.to_string_lossy());
+    let words = words.iter().map(|word| word.to_string_lossy()).take_while(|word| word != "--");
     let options = words.filter(|word| word.len() > 2 && word.starts_with("--"));
     options.map(|word| word.split('=').next().unwrap_or_default().to_owned()).collect()
 }
@@ -296,7 +296,8 @@ mod tests {
 
     #[test]
     fn options_are_told_from_their_values() {
-        let words = ["trireme", "run", "--seed=1", "ycsb", "--seed", "2", "-1", "--"].map(OsString::from);
+        let words =
+            ["trireme", "run", "--seed=1", "ycsb", "--seed", "2", "-1", "--", "--json"].map(OsString::from);
         assert_eq!(options(&words), ["--seed", "--seed"]);
     }
 

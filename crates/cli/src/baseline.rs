@@ -102,7 +102,7 @@ impl Baseline {
             let diff = Diff::of(before, &after, self.quantity, self.tolerance);
             held = match &diff.differences[..] {
                 [] => {
-                    let text = format!("\nbeside the baseline {name}:\n{}", of_diff(&diff));
+                    let text = format!("\nbeside the baseline {name}:\n{}", of_diff(&diff, "--repeat"));
                     // One object is printed, and nothing else.
                     match json {
                         true => output::say(&text),
@@ -146,8 +146,8 @@ pub fn admit(before: &Recorded, after: &Recorded, quantity: Quantity) -> Result<
     }
 }
 
-/// A comparison, as a table.
-pub fn of_diff(diff: &Diff) -> String {
+/// A comparison, as a table; `more`: the option that says how often it is measured.
+pub fn of_diff(diff: &Diff, more: &str) -> String {
     let names: Vec<&str> =
         diff.rows.first().map_or(Vec::new(), |row| row.row.iter().map(|(name, _)| name.as_str()).collect());
     let unit = if diff.quantity == "throughput" { "txn/s" } else { diff.quantity };
@@ -169,12 +169,16 @@ pub fn of_diff(diff: &Diff) -> String {
     if blind > 0 {
         let _ = writeln!(
             text,
-            "of {blind} of {} a regression beyond that could hide in the noise; use more --repeat, or a longer --duration",
+            "of {blind} of {} a regression beyond that could hide in the noise; use more {more}, or a longer --duration",
             counted(diff.rows.len(), "row")
         );
     }
     if diff.rows.iter().any(|row| row.verdict == Verdict::CannotBeTold) {
-        let _ = writeln!(text, "a single repetition tells nothing; use --repeat 2 or more on both sides");
+        let _ = writeln!(text, "a single repetition tells nothing; use {more} 2 or more on both sides");
+    }
+    let is_one = |row: &Compared| [row.ratio, row.low, row.high] == [Some(1.0); 3];
+    if !diff.rows.is_empty() && diff.rows.iter().all(is_one) {
+        let _ = writeln!(text, "all of it is the same: every ratio is exactly 1");
     }
     for difference in &diff.differences {
         let _ = writeln!(text, "differs: {difference}");

@@ -1,8 +1,8 @@
 //! An interrupt of a measurement (SIGINT): the first one ends it once the repetition that runs has ended, and what was measured is kept;
 //! the second one ends the program at once. Commands that keep a journal, such as `sweep`, do without: they are ended by the first.
 
-use crate::nodes;
 use crate::output::say;
+use crate::{by_turns, nodes};
 use cluster::Group;
 use harness::failure::INTERRUPTED;
 use std::process::exit;
@@ -21,6 +21,7 @@ pub fn heed() {
             if let Some(group) = Group::get() {
                 nodes::end_children(group);
             }
+            by_turns::end_child();
             exit(i32::from(INTERRUPTED));
         }
         say(

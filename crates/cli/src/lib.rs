@@ -8,6 +8,7 @@
 //! | what a person reads at the end | `answer`, written by `output` |
 //! | what is wrong with a machine, and what to mend first | `advice` |
 //! | what stands beside earlier results | `baseline` |
+//! | two programs by turns | `by_turns` |
 //! | what other programs read | `export` |
 //! | which engine a run is on, and which machine | `engines`, `simulation` |
 //! | which experiments and machines travel along | `shipped` |
@@ -22,6 +23,7 @@ mod advice;
 mod answer;
 mod arguments;
 mod baseline;
+mod by_turns;
 mod calibrate;
 mod commands;
 mod engines;

@@ -5,7 +5,10 @@ mod common;
 use common::{Ran, fresh_folder, run};
 use serde_json::Value;
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 const MACHINE: &str = include_str!("../../../machines/haswell-ex-4x18.toml");
 
@@ -282,4 +285,220 @@ fn some_systems_are_compared_and_no_others() {
         "{}",
         refused.err
     );
+}
+
+const BINARY: &str = env!("CARGO_BIN_EXE_trireme");
+
+/// On a simulated machine, over at once.
+const SIMULATED: &str =
+    "run micro --on machine.toml --workers 2 --protocol silo --records 4000 --warmup 5us --duration 25us";
+
+/// On the hardware.
+const MEASURED: &str = "run micro --protocol silo --records 2000 --warmup 1ms --duration 10ms --workers 1";
+
+/// A program that is a script. It is written by a process of its own: nobody here has it open when it is started.
+fn script(folder: &Path, name: &str, does: &str) {
+    let text = format!("#!/bin/sh\n{does}\n");
+    let write = ["-c", r#"printf '%s' "$1" > "$2" && chmod +x "$2""#, "sh", &text, name];
+    assert!(Command::new("sh").args(write).current_dir(folder).status().expect("a shell").success());
+}
+
+/// `diff` of two programs, in the folder `out`.
+fn by_turns(folder: &Path, [old, new]: [&str; 2], more: &[&str], line: &str) -> Ran {
+    let head = ["diff", "--old", old, "--new", new, "--out", "out"];
+    let line: Vec<&str> = line.split(' ').collect();
+    run(folder, &[&head[..], more, &["--"], &line].concat())
+}
+
+#[test]
+fn programs_take_turns_and_a_program_is_as_fast_as_itself() {
+    let folder = simulated();
+    let ran = by_turns(&folder, [BINARY; 2], &["--rounds", "3"], SIMULATED);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.contains("every ratio is exactly 1") && ran.out.contains("within noise"), "{}", ran.out);
+    let told: Vec<String> = ran
+        .err
+        .lines()
+        .filter_map(|line| {
+            Some(line.strip_prefix("round ")?.split(' ').take(4).collect::<Vec<_>>().join(" "))
+        })
+        .collect();
+    let order = [
+        "1 of 3: --old",
+        "1 of 3: --new",
+        "2 of 3: --new",
+        "2 of 3: --old",
+        "3 of 3: --old",
+        "3 of 3: --new",
+    ];
+    assert_eq!(told, order, "{}", ran.err);
+    let written = |run: &str| {
+        let file = fs::metadata(folder.join("out").join(run).join("summary.json")).expect(run);
+        file.modified().expect("this system tells")
+    };
+    let runs = ["old/round-1", "new/round-1", "new/round-2", "old/round-2", "old/round-3", "new/round-3"];
+    assert!(runs.map(written).is_sorted(), "{:?}", runs.map(written));
+    let read = |name: &str| fs::read_to_string(folder.join("out").join(name)).expect(name);
+    let seeds: Vec<String> = read("new/samples.csv")
+        .lines()
+        .skip(1)
+        .map(|line| line.split(',').nth(3).unwrap_or("").to_owned())
+        .collect();
+    assert!(
+        read("new/samples.csv").starts_with("architecture,protocol,repetition,seed,"),
+        "{}",
+        read("new/samples.csv")
+    );
+    assert_eq!(seeds, ["1", "2", "3"]);
+    let summary: Value = serde_json::from_str(&read("summary.json")).expect("JSON");
+    assert_eq!((&summary["schema"], &summary["rounds"]), (&"trireme.turns/1".into(), &3.into()));
+    assert_eq!(summary["diff"]["rows"][0]["paired"], true);
+    let environment: Value = serde_json::from_str(&read("environment.json")).expect("JSON");
+    for side in ["old", "new"] {
+        assert!(
+            environment[side]["commit"].is_string() && environment[side]["stolen_share"].is_array(),
+            "{environment:#}"
+        );
+    }
+    assert!(read("report.html").contains("Round by round"));
+    // Another quantity of the same rounds.
+    let later = run(&folder, &["diff", "out/old", "out/new", "--by", "p99", "--json"]);
+    assert_eq!(later.code, Some(0), "{}", later.err);
+    assert_eq!(later.json()["rows"][0]["ratio"], 1.0);
+    let again = by_turns(&folder, [BINARY; 2], &[], SIMULATED);
+    assert!(
+        again.code == Some(2) && again.err.contains("--out out: allowed: a folder without results"),
+        "{}",
+        again.err
+    );
+}
+
+/// One that takes longer does so because it is told something else: that is refused after a round, or compared, and found.
+#[test]
+fn a_program_that_does_something_else_is_refused_and_a_slower_one_found() {
+    let folder = simulated();
+    script(&folder, "slower", &format!("exec {BINARY} \"$@\" --operations 12"));
+    let refused = by_turns(&folder, [BINARY, "./slower"], &["--rounds", "5"], SIMULATED);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("they differ: operations: 10, then 12"), "{}", refused.err);
+    assert!(!folder.join("out/new/round-2").exists(), "one round is enough to see it");
+    fs::remove_dir_all(folder.join("out")).expect("it is there");
+    // One round tells all.
+    let found = by_turns(&folder, [BINARY, "./slower"], &["--unlike", "--json"], SIMULATED);
+    assert_eq!(found.code, Some(1), "{}", found.err);
+    let turns = found.json();
+    assert_eq!(
+        (&turns["rounds"], &turns["diff"]["rows"][0]["verdict"]),
+        (&1.into(), &"regression".into()),
+        "{turns:#}"
+    );
+    assert_eq!(turns["diff"]["differences"][0], "operations: 10, then 12");
+}
+
+#[test]
+fn a_program_that_fails_leaves_the_rounds_before() {
+    let folder = fresh_folder("diff-fails");
+    script(
+        &folder,
+        "failing",
+        &format!(
+            "case \"$*\" in *round-3*) echo 'error: out of order' >&2; exit 7;; esac\nexec {BINARY} \"$@\""
+        ),
+    );
+    let ran = by_turns(&folder, [BINARY, "./failing"], &["--rounds", "4"], MEASURED);
+    assert_eq!(ran.code, Some(7), "{}", ran.err);
+    let said =
+        "error: --new ./failing, in round 3 of 4: out of order (exit code 7); 2 of 4 rounds were compared";
+    assert!(ran.err.contains(said), "{}", ran.err);
+    assert!(ran.out.starts_with("2 rounds of 'trireme run micro "), "{}", ran.out);
+    let samples = fs::read_to_string(folder.join("out/old/samples.csv")).expect("laid down");
+    assert_eq!(samples.lines().count(), 1 + 2, "{samples}");
+    assert!(folder.join("out/old/round-3").exists() && !folder.join("out/old/round-4").exists());
+    // At once, nothing is left of it.
+    script(&folder, "never", "exit 0");
+    let never =
+        run(&folder, &["diff", "--old", "./never", "--new", BINARY, "--out", "none", "--", "run", "micro"]);
+    assert_eq!(never.code, Some(2), "{}", never.err);
+    assert!(
+        never.err.contains("--old ./never, in round 1 of 7: it has left no samples.csv in none/old/round-1"),
+        "{}",
+        never.err
+    );
+    assert!(!folder.join("none").exists());
+}
+
+/// At a terminal the whole group of processes is interrupted; the run under way is not of it, and ends as it would have.
+#[test]
+fn an_interrupt_ends_with_the_run_under_way() {
+    let folder = fresh_folder("diff-interrupted");
+    let line = format!("diff --old {BINARY} --new {BINARY} --rounds 500 --json --out out -- {MEASURED}");
+    let mut command = common::trireme(&folder);
+    command.args(line.split(' ')).process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary runs");
+    let mut told = BufReader::new(child.stderr.take().expect("piped"));
+    let mut err = String::new();
+    while !err.contains("round 3 of 500") {
+        assert!(told.read_line(&mut err).expect("text") > 0, "it has ended: {err}");
+    }
+    let group = format!("-{}", child.id());
+    assert!(
+        Command::new("kill")
+            .args(["-INT", "--", &group])
+            .status()
+            .expect("there is such a command")
+            .success()
+    );
+    told.read_to_string(&mut err).expect("text");
+    let output = child.wait_with_output().expect("it ends");
+    let ran = Ran { err, ..Ran::from(output) };
+    assert_eq!(ran.code, Some(130), "{}", ran.err);
+    let turns = ran.json();
+    let rounds = turns["rounds"].as_u64().expect("a number");
+    assert!((2..500).contains(&rounds), "{rounds}");
+    assert_eq!(turns["ended"], format!("interrupted: {rounds} of 500 rounds measured"));
+    assert!(ran.err.contains("interrupted: ends with the repetition that runs"), "{}", ran.err);
+    for side in ["old", "new"] {
+        let rows = fs::read_to_string(folder.join("out").join(side).join("samples.csv")).expect("laid down");
+        assert_eq!(rows.lines().count() as u64, 1 + rounds, "{side}");
+    }
+}
+
+#[test]
+fn turns_that_cannot_be_are_refused_before_anything_is_measured() {
+    let folder = fresh_folder("diff-refused");
+    fs::write(folder.join("text"), "no program").expect("written");
+    for (line, what) in [
+        (
+            "--old ./gone --new ./gone -- run micro",
+            "--old ./gone: no such file or directory; allowed: the path of a program",
+        ),
+        ("--old ./text --new ./text -- run micro", "--old ./text: it is not executable; allowed: "),
+        (
+            "--old no-such-trireme --new sh -- run micro",
+            "--old no-such-trireme: no folder of PATH has such a program",
+        ),
+        ("--old sh --new sh -- check micro", "-- check: allowed: run, compare, sweep, with their options"),
+        (
+            "--old sh --new sh -- run micro --repeat 3",
+            "-- --repeat: allowed: none here; rounds repeat the line: --rounds",
+        ),
+        ("--old sh --new sh", "what the two programs do is missing; allowed: behind all else --"),
+        ("--old sh -- run micro", "--new is missing; "),
+        (
+            "--old sh --new sh --rounds 1 -- run micro",
+            "--rounds 1: allowed: a whole number, 2 <= rounds <= 1000: one tells",
+        ),
+        (
+            "--old sh --new sh --rounds 0 -- run micro --on m.toml",
+            "--rounds 0: allowed: a whole number, 1 <= rounds <= 1000",
+        ),
+        ("one other --rounds 3", "--rounds is for --old and --new, which are missing"),
+        ("one --old sh --new sh -- run micro", "does not go with"),
+        ("one", "<AFTER> is missing"),
+    ] {
+        let ran = run(&folder, &[&["diff"][..], &line.split(' ').collect::<Vec<_>>()].concat());
+        assert_eq!(ran.code, Some(2), "{line}: {}", ran.err);
+        assert!(ran.err.contains(what) && ran.err.lines().count() == 1, "{line}: {}", ran.err);
+    }
+    assert!(!folder.join("results").exists(), "nothing was measured");
 }

@@ -37,7 +37,7 @@ pub fn carry_out(typed: &Typed) -> Result<ExitCode, Failure> {
         Some(("advise", matches)) => advise::advise(matches, &typed.line),
         Some(("reproduce", matches)) => reproduce::reproduce(matches, &typed.line),
         Some(("validate", matches)) => validate::validate(matches, &typed.line),
-        Some(("diff", matches)) => diff::diff(matches),
+        Some(("diff", matches)) => diff::diff(matches, &typed.line),
         Some(("report", matches)) => report::report(matches, &typed.line),
         Some(("check", matches)) => check::check(matches, &typed.line),
         Some(("recover", matches)) => recover::recover(matches),

@@ -5,6 +5,7 @@
 //! | [`recorded`] | a result folder as it was laid down: its repetitions, its parameters, its machine |
 //! | [`interval`] | from where to where the ratio of two lies |
 //! | [`baselines`] | results that are kept under a name |
+//! | [`rounds`] | two programs by turns, as two results |
 //!
 //! A row is a system, of a sweep at a point. Both sides must have been measured alike: on the same machine, with the same parameters. Whoever compares what
 //! was not says so, and is told what differs.
@@ -13,11 +14,12 @@
 //! there. It is a *regression* if it is slower for certain, and by more than the tolerance on average; or if nothing commits any more. A row that was not measured again, and one of which a single repetition
 //! tells nothing, is not as good as before either: who compares must know. On a simulated machine, which repeats bit for bit, one repetition tells all.
 //!
-//! The interval holds what differs between repetitions, and not what differs between two calls, hours apart, on a machine that others use: who wants to know of small differences takes both by turns.
+//! The interval holds what differs between repetitions, and not what differs between two calls, hours apart, on a machine that others use: who wants to know of small differences takes both by turns ([`rounds`]).
 
 pub mod baselines;
 pub mod interval;
 pub mod recorded;
+pub mod rounds;
 
 use crate::confidence::Interval;
 use interval::ratio_of;

@@ -3,6 +3,7 @@
 //! The way of a number: a [`crate::summary::Summary`] becomes figures (`figures`) and tables, these become blocks of
 //! a `page::Page`, and the template writes the blocks down. The template and its style are files of their own.
 
+mod by_turns;
 mod check;
 mod claims;
 mod compare;
@@ -18,6 +19,7 @@ mod site;
 mod sweep;
 mod tables;
 
+pub use by_turns::of_turns;
 pub use check::of_check;
 pub use compare::of_comparison;
 pub use gallery::{Exhibit, of_paper};
