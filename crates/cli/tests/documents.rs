@@ -2,7 +2,14 @@
 //!
 //! A path is a word in backticks with a slash in it, below the page's folder of reference: the repository, or what the page says.
 //! `file::test` names a test of a file, `::test` another test of the file named last.
+//!
+//! And `docs/results-format.md` names every field and column that the program writes for others, and no others.
 
+mod common;
+
+use common::{run, run_until};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -130,4 +137,260 @@ fn planted_faults_are_found() {
     assert_eq!(of("`crates/cli/tests/documents.rs::quoted`, `::nothing`"), 2, "no test, and nothing");
     assert_eq!(of("`machines/*.toml`, `on|off`, `a/b`"), 0);
     assert_eq!(of("```\n`crates/nothing.rs`\n```"), 0, "a block of code");
+}
+
+/// The page of formats: by section, the fields that the first cells of its tables name.
+fn told_fields(page: &str) -> BTreeMap<&str, BTreeSet<&str>> {
+    let mut sections: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut section = "";
+    for line in page.lines() {
+        if let Some(title) = line.strip_prefix("## ") {
+            section = title;
+        }
+        let cell = line.strip_prefix("| `").and_then(|rest| rest.split(" |").next());
+        if let Some(name) = cell.and_then(|cell| cell.strip_suffix('`')).filter(|name| !name.contains('`')) {
+            sections.entry(section).or_default().insert(name);
+        }
+    }
+    sections
+}
+
+/// The fields of a value: those that hold others (`true`), and those that do not. Lists of numbers or words hold no others.
+fn fields(value: &Value, place: &str, found: &mut BTreeMap<String, bool>) {
+    match value {
+        Value::Object(all) if !all.is_empty() => {
+            found.insert(place.to_owned(), true);
+            let below = if place.is_empty() { String::new() } else { format!("{place}.") };
+            all.iter().for_each(|(name, value)| fields(value, &format!("{below}{name}"), found));
+        }
+        Value::Array(all) if all.iter().any(|value| value.is_object() || value.is_array()) => {
+            found.insert(place.to_owned(), true);
+            all.iter().for_each(|value| fields(value, &format!("{place}[]"), found));
+        }
+        _ => drop(found.entry(place.to_owned()).or_insert(false)),
+    }
+}
+
+/// Whether `told`, in which a star is any name, is `written`.
+fn is_same(told: &str, written: &str) -> bool {
+    let part = |told: &str, written: &str| match told.strip_prefix('*') {
+        Some(rest) => written.ends_with(rest),
+        None => told == written,
+    };
+    told.split('.').count() == written.split('.').count()
+        && told.split('.').zip(written.split('.')).all(|(told, written)| part(told, written))
+}
+
+/// Whether `above` holds `below`.
+fn holds(above: &str, below: &str) -> bool {
+    below.strip_prefix(above).is_some_and(|rest| rest.starts_with('.') || rest.starts_with('['))
+}
+
+/// What the page and the program say otherwise of one section. `is_null_allowed`: what is not there in a field that is null may be there elsewhere.
+fn differences(
+    told: &BTreeSet<&str>,
+    written: &BTreeMap<String, bool>,
+    is_null_allowed: bool,
+) -> Vec<String> {
+    let is_told = |name: &str| told.iter().any(|told| is_same(told, name));
+    let is_empty_parent = |name: &str| told.iter().any(|told| holds(name, told));
+    let untold = written
+        .iter()
+        .filter(|(name, has_others)| !**has_others && !is_told(name) && !is_empty_parent(name))
+        .map(|(name, _)| format!("{name} is written, and not on the page"));
+    let is_written = |told: &str| {
+        let is_null = |(name, has_others): (&String, &bool)| !*has_others && holds(name, told);
+        written.keys().any(|name| is_same(told, name)) || (is_null_allowed && written.iter().any(is_null))
+    };
+    let unwritten = told.iter().filter(|told| !is_written(told));
+    untold.chain(unwritten.map(|told| format!("{told} is on the page, and was not written"))).collect()
+}
+
+/// What runs of every kind have written, by the sections of the page.
+#[derive(Default)]
+struct Written(BTreeMap<&'static str, BTreeMap<String, bool>>, BTreeSet<String>);
+
+const RUN: &str = "`summary.json` of `run`";
+
+impl Written {
+    fn json(&mut self, section: &'static str, value: &Value) {
+        fields(value, "", self.0.entry(section).or_default());
+        self.1.extend(value["schema"].as_str().map(str::to_owned));
+    }
+
+    /// The columns of a file behind the labels that some have.
+    fn csv(&mut self, section: &'static str, file: &Path) {
+        let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let (head, first) = (lines.next().expect("a head"), lines.next().expect("a row"));
+        let labels =
+            head.iter().take_while(|name| ["schema", "architecture", "protocol", "writes"].contains(name));
+        let labels = labels.count();
+        self.1.extend((head[0] == "schema").then(|| first[0].to_owned()));
+        let section = self.0.entry(section).or_default();
+        section.extend(head[labels..].iter().map(|name| ((*name).to_owned(), false)));
+    }
+
+    fn of_folder(&mut self, folder: &Path, latency: &str) {
+        let read = |name: &str| fs::read_to_string(folder.join(name)).expect(name);
+        let json = |name: &str| serde_json::from_str::<Value>(&read(name)).expect("JSON");
+        self.json("`environment.json`", &json("environment.json"));
+        self.csv("`samples.csv`", &folder.join("samples.csv"));
+        self.csv("`latency/*.csv`", &folder.join("latency").join(latency));
+        self.csv("`export.csv` and `export.json`", &folder.join("export.csv"));
+        let log = read("latency.hlog");
+        let schema = log.lines().nth(1).and_then(|line| line.trim_start_matches('#').split(':').next());
+        self.1.extend(schema.map(str::to_owned));
+        // The same columns in the same order, and the kinds.
+        let head = read("export.csv");
+        let columns: Vec<&str> = head.lines().next().expect("a head").split(',').chain(["kinds"]).collect();
+        for row in json("export.json").as_array().expect("rows") {
+            let names: BTreeSet<&str> = row.as_object().expect("a row").keys().map(String::as_str).collect();
+            assert_eq!(names, columns.iter().copied().collect(), "export.json");
+        }
+    }
+}
+
+const EXPERIMENT: &str = "\
+workload = 'micro'
+[base]
+architecture = 'dora'
+records = 1000
+workers = 2
+warmup = '5ms'
+duration = '60ms'
+repeat = 2
+series = 'on'
+[axes]
+protocol = ['no-wait', 'silo']
+writes = ['none', 'all']
+[[claims]]
+that = 'alike'
+section = '1'
+says = 'they are alike'
+left = { writes = 'none' }
+right = { writes = 'all' }
+measure = 'throughput'
+at_least = 0.001
+";
+
+/// Everything that is written is told, and everything that is told is written, by some of: an open loop with a log over a workload of several kinds, short runs that choose, a
+/// comparison, a sweep with a pair that is left out, and what compares, estimates and lists.
+#[test]
+fn every_field_that_is_written_is_told_and_every_one_that_is_told_is_written() {
+    let page = fs::read_to_string(root().join("docs/results-format.md")).expect("the page");
+    let mut written = Written::default();
+    let export = ["--export", "csv,json,hlog", "--out", "out"];
+
+    let open = "run tpcc --items 100 --customers 10 --protocol silo --workers 2 --repeat 2 --rate 2000 --durability group --log log --checkpoint-every 30ms";
+    let open: Vec<&str> = open.split(' ').chain(export).collect();
+    let (folder, summary) = run_until("formats-open", &open, |summary| {
+        let new_order =
+            summary["kinds"].as_array().is_some_and(|all| all.iter().any(|of| of["tpmc"].is_number()));
+        new_order
+            && summary["log"]["last_checkpoint"].is_object()
+            && summary["arrivals"]["service_ns"].is_object()
+    });
+    written.json(RUN, &summary);
+    written.of_folder(&folder.join("out"), "shared-everything-silo.csv");
+    written.csv("`series.csv`", &folder.join("out/series.csv"));
+    written.csv("`kinds.csv`", &folder.join("out/kinds.csv"));
+    let log = fs::read_to_string(folder.join("out/latency.hlog")).expect("a log");
+    assert!(log.contains("response times, from a transaction's arrival"), "{log}");
+
+    let chosen = "run micro --records 1000 --architecture orthrus --cc-threads auto --workers 3 --repeat 1";
+    let chosen: Vec<&str> = chosen.split(' ').chain(export).collect();
+    let (folder, summary) =
+        run_until("formats-chosen", &chosen, |summary| summary["commits"].as_u64() > Some(0));
+    written.json(RUN, &summary);
+    written.of_folder(&folder.join("out"), "orthrus-none.csv");
+
+    let compare = "compare tpcc --items 100 --customers 10 --only silo,no-wait --workers 2 --repeat 2 --warmup 5ms --duration 60ms --json";
+    let compare: Vec<&str> =
+        compare.split(' ').chain(["--export", "csv,json,hlog", "--out", "compared"]).collect();
+    let ran = run(&folder, &compare);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let mut compared = ran.json();
+    for row in compared["rows"].as_array_mut().expect("rows") {
+        written.json(RUN, row);
+        row.as_object_mut()
+            .expect("a row")
+            .retain(|name, _| ["supported", "architecture", "protocol"].contains(&name.as_str()));
+        // `json.rs::compare_prints_every_pair_ranked` has pairs that are not measured.
+        row["why"] = Value::Null;
+    }
+    written.json("`summary.json` of `compare`", &compared);
+    written.of_folder(&folder.join("compared"), "shared-everything-silo.csv");
+    written.csv("`kinds.csv`", &folder.join("compared/kinds.csv"));
+    let kinds = fs::read_to_string(folder.join("compared/kinds.csv")).expect("kinds");
+    let report = fs::read_to_string(folder.join("compared/report.html")).expect("a report");
+    for system in ["shared-everything,silo,new-order,", "shared-everything,no-wait,payment,"] {
+        assert!(kinds.contains(&format!("trireme.export/1,{system}")), "{system}: {kinds}");
+    }
+    for words in
+        ["By kind of transaction", "New-Orders a minute are without", "<td class=\"\">new-order</td>"]
+    {
+        assert!(report.contains(words), "{words}");
+    }
+
+    fs::write(folder.join("points.toml"), EXPERIMENT).expect("a file");
+    let sweep = ["sweep", "points.toml", "--json", "--export", "csv,json,hlog", "--out", "swept"];
+    let ran = run(&folder, &sweep);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let mut swept = ran.json();
+    for point in swept["points"].as_array_mut().expect("points") {
+        written.json(RUN, &point["summary"]);
+        point["summary"] = Value::Bool(true);
+    }
+    written.json("`summary.json` of `sweep`", &swept);
+    written.of_folder(&folder.join("swept"), "protocol=no-wait,writes=none.csv");
+    written.csv("`series.csv`", &folder.join("swept/series/protocol=no-wait,writes=all.csv"));
+
+    let mut estimate = run(&folder, &[&sweep[..], &["--dry-run"]].concat()).json();
+    assert_eq!(
+        (&estimate["points"], &estimate["finished"], &estimate["least_s"]),
+        (&2.into(), &2.into(), &0.0.into())
+    );
+    estimate["left_out"] = Value::Array(Vec::new());
+    written.json("`sweep --dry-run --json`", &estimate);
+    written.json("`diff --json`", &run(&folder, &["diff", "swept", "swept", "--json"]).json());
+    let list = run(&folder, &["list", "--json"]).json();
+    for name in list.as_object().expect("lists").keys() {
+        assert!(quoted(&page).contains(&name.as_str()), "{name} is listed, and not on the page");
+    }
+    written.json("`list --json`", &list);
+
+    let told = told_fields(&page);
+    let sections = told.keys().copied().filter(|section| written.0.contains_key(section)).count();
+    assert_eq!(sections, written.0.len(), "every section: {:?}", told.keys());
+    for (section, written) in &written.0 {
+        let differences = differences(&told[section], written, *section == "`environment.json`");
+        assert!(differences.is_empty(), "{section}: {differences:#?}");
+    }
+    let schemas = page.split("## Labels").next().expect("what is promised");
+    let schemas = schemas.lines().filter(|line| line.starts_with('|')).filter_map(|line| {
+        let cell = line.trim_end_matches([' ', '|']).rsplit("| ").next()?;
+        cell.starts_with("trireme.").then(|| cell.to_owned())
+    });
+    assert_eq!(schemas.collect::<BTreeSet<_>>(), written.1, "schemas");
+}
+
+#[test]
+fn fields_that_only_one_side_has_are_found() {
+    let told =
+        told_fields("## A\n| `a` | s | |\n| `b.c` | | |\n| `d.*` | | |\n| `e[].f` | | |\n| `x`, `y` | | |\n");
+    let of = |json: &str| {
+        let mut written = BTreeMap::new();
+        fields(&serde_json::from_str(json).expect("JSON"), "", &mut written);
+        differences(&told["A"], &written, false)
+    };
+    assert_eq!(of(r#"{"a":1,"b":{"c":[1,2]},"d":{"any":0},"e":[{"f":{}}]}"#), [""; 0]);
+    assert_eq!(
+        of(r#"{"a":1,"b":{"c":1,"g":1},"d":{"any":0},"e":[]}"#),
+        ["b.g is written, and not on the page", "e[].f is on the page, and was not written"]
+    );
+    assert_eq!(
+        of(r#"{"a":1,"b":null,"d":{"any":0},"e":[{"f":1}]}"#),
+        ["b.c is on the page, and was not written"]
+    );
 }

@@ -66,8 +66,19 @@ fn a_sweep_over_rates_is_a_curve() {
     fs::write(folder.join("machine.toml"), machine).expect("a machine");
     let experiment = "workload = 'micro'\n[base]\nrecords = 4000\nworkers = 2\n[axes]\nsystem = ['shared-everything silo', 'dora no-wait']\n";
     fs::write(folder.join("curve.toml"), experiment).expect("a file");
-    let line =
-        ["sweep", "curve.toml", "--on", "machine.toml", "--rate", "20%..180%", "--out", "out", "--json"];
+    let line = [
+        "sweep",
+        "curve.toml",
+        "--on",
+        "machine.toml",
+        "--rate",
+        "20%..180%",
+        "--out",
+        "out",
+        "--json",
+        "--export",
+        "hlog",
+    ];
     let short = ["--warmup", "300us", "--duration", "200us", "--repeat", "1"];
     let ran = run(&folder, &[&line[..], &short].concat());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
@@ -85,9 +96,46 @@ fn a_sweep_over_rates_is_a_curve() {
         assert!(warnings.contains("more transactions arrived than could be done: "), "{warnings}");
     }
     let report = fs::read_to_string(folder.join("out/report.html")).expect("a report");
-    for words in ["Response time against throughput", "The knees"] {
+    let of_half = "series/system=dora-no-wait,rate=60-.csv";
+    for words in ["Response time against throughput", "The knees", &of_half.replace('/', "&#x2f;")] {
         assert!(report.contains(words), "{words}");
     }
+    let knees = &report[report.find("The knees").expect("their table")..];
+    let knees = &knees[..knees.find("</table>").expect("its end")];
+    assert_eq!(knees.matches(">series</a>").count(), 2, "each system's knee leads to its slices: {knees}");
+    // What happened in each slice, and the latencies, are kept of every point.
+    let series = fs::read_to_string(folder.join("out").join(of_half)).expect("the slices of a point");
+    assert!(series.starts_with("architecture,protocol,rate,repetition,from_s,"), "{series}");
+    assert!(series.contains("\ndora,no-wait,60%,1,0.000000,") && series.ends_with(",response\n"), "{series}");
+    assert_eq!(fs::read_dir(folder.join("out/series")).expect("a folder").count(), 18);
+    let log = fs::read_to_string(folder.join("out/latency.hlog")).expect("a log");
+    assert_eq!(log.lines().filter(|line| line.starts_with("Tag=system=")).count(), 18, "{log}");
+    assert!(log.contains("Tag=system=dora-no-wait/rate=60%/repetition=1,"), "{log}");
+
+    // What is left takes as long as what is there, by its work: nine points more.
+    let grown = experiment.replace("'dora no-wait'", "'dora no-wait', 'shared-everything no-wait'");
+    fs::write(folder.join("curve.toml"), grown).expect("a file");
+    let estimate = run(&folder, &[&line[..], &short, &["--dry-run"]].concat()).json();
+    let number = |name: &str| estimate[name].as_f64().expect("a number");
+    assert_eq!((number("points"), number("finished")), (27.0, 18.0), "{estimate}");
+    assert!((number("core_s") - 9.0 * 2.0 * 500e-6).abs() < 1e-9, "{estimate}");
+    assert!(estimate["how"].as_str().is_some_and(|how| how.starts_with("by 18 of the points")), "{estimate}");
+    let took: Value = serde_json::from_str(&fs::read_to_string(folder.join("out/took.json")).expect("times"))
+        .expect("JSON");
+    let all: f64 = took.as_object().expect("by point").values().filter_map(Value::as_f64).sum();
+    assert!((number("least_s") - all / 2.0).abs() < 1e-6 * all, "{estimate} {all}");
+    // Elsewhere nothing is there, and a rule says it.
+    let words: Vec<&str> = line
+        .iter()
+        .map(|word| if *word == "out" { "elsewhere" } else { word })
+        .filter(|word| *word != "--json")
+        .collect();
+    let by_rule = run(&folder, &[&words[..], &short, &["--dry-run"]].concat());
+    assert_eq!(by_rule.code, Some(0), "{}", by_rule.err);
+    for words in ["27 points, ", " of simulated time: about ", "(by a rule: 3 to 14 ms of a host core"] {
+        assert!(by_rule.out.contains(words), "{words}: {}", by_rule.out);
+    }
+    assert!(!folder.join("elsewhere").exists(), "nothing was simulated");
 }
 
 #[test]

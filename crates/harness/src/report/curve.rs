@@ -4,7 +4,9 @@
 //! (Kleinrock's *power*, ICC 1979). Points at which a system is behind are left out: how long they took depends on how long was measured. A knee has points on both sides; where the best one is the first or the last, it is not known.
 
 use super::page::{Block, Cell, Key};
-use super::sweep::{Arrangement, Drawn, SweepReport, has_series, panel_name, pick, way_to_series};
+use super::series;
+use super::sweep::drawn::Drawn;
+use super::sweep::{Arrangement, SweepReport, panel_name, pick};
 use crate::summary::{LatencyOf, Summary};
 use crate::svg::lines::{self, Axis, Line, Point};
 use crate::svg::scale::Scale;
@@ -120,7 +122,7 @@ fn knee<'l, 'a>(points: &'l [Loaded<'a>]) -> Option<(&'l Loaded<'a>, bool)> {
 }
 
 fn knees(title: String, names: &[String], curves: &[Vec<Loaded<'_>>], report: &SweepReport<'_>) -> Block {
-    let over_time = has_series(report);
+    let over_time = series::has_any(report);
     let row = |(name, points): (&String, &Vec<Loaded<'_>>)| {
         let (point, is_between) = knee(points)?;
         let shown = point.summary.latency_ns.as_ref();
@@ -136,7 +138,7 @@ fn knees(title: String, names: &[String], curves: &[Vec<Loaded<'_>>], report: &S
             Cell::number(latency_if_any(shown.map(|of| of.p99))),
             Cell::number(latency_if_any(shown.map(|of| of.p999))),
         ];
-        let way = over_time.then(|| way_to_series(report, point.place));
+        let way = over_time.then(|| series::way_to(report, point.place));
         Some(cells.into_iter().chain(way).collect())
     };
     Block::Table {

@@ -1,6 +1,7 @@
-//! A run over time: throughput, latency and the queue, slice by slice, a line for each repetition.
+//! A run over time: throughput, latency and the queue, slice by slice, a line for each repetition. A sweep's page has no such figures, but ways to the files.
 
-use super::page::{Block, Key};
+use super::SweepReport;
+use super::page::{Block, Cell, Key, Way};
 use crate::results::System;
 use crate::summary::{LatencyOf, Summary};
 use crate::svg::lines::{self, Axis, Line, Point};
@@ -90,6 +91,17 @@ pub fn over_time(system: &System) -> Vec<Block> {
         });
     }
     quantities.into_iter().map(|quantity| figure(system, &quantity)).collect()
+}
+
+/// Whether a point of a sweep was counted by slices.
+pub(super) fn has_any(report: &SweepReport<'_>) -> bool {
+    !report.series.is_empty()
+}
+
+/// The way to a point's slices.
+pub(super) fn way_to(report: &SweepReport<'_>, place: &[String]) -> Cell {
+    let href = report.series.get(place);
+    href.map_or_else(|| Cell::words(""), |href| Cell::way(Way::to("series", href)))
 }
 
 fn figure(system: &System, quantity: &Quantity) -> Block {

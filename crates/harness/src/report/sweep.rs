@@ -1,14 +1,16 @@
 //! The report of `sweep`: lines over the swept axis, one for each system, and a panel for every combination of the
 //! remaining axes.
 
+pub(super) mod drawn;
+
 use super::page::{Block, Cell, Claim, Key, Page, Way};
-use super::{claims, curve, facts, figures, footer, render, tables};
+use super::{claims, curve, facts, figures, footer, render, series, tables};
 use crate::results::Surroundings;
 use crate::subject::Place;
 use crate::summary::{Summary, Unmeasured};
 use crate::svg::lines::{self, Axis, Line, Mark, Point};
 use crate::svg::scale::Scale;
-use crate::svg::{SERIES, Width, at_both_widths};
+use crate::svg::{Width, at_both_widths};
 use crate::sweep::claims::Told;
 use crate::sweep::{Experiment, named, taken, warnings};
 use crate::text::numbers::{latency, ratio, short, short_latency, thousands};
@@ -152,7 +154,7 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
 }
 
 /// A paper may be named without a claim.
-fn claim(experiment: &Experiment) -> Option<Claim> {
+pub(super) fn claim(experiment: &Experiment) -> Option<Claim> {
     let Experiment { paper, claim, .. } = experiment;
     (paper.is_some() || claim.is_some())
         .then(|| Claim { paper: paper.clone(), text: claim.as_ref().map(|text| text.trim().to_owned()) })
@@ -223,45 +225,6 @@ impl Arrangement {
     pub(super) fn series(&self, report: &SweepReport<'_>) -> Vec<Vec<String>> {
         distinct(report.points.iter().map(|(place, _)| pick(place, &self.lines)))
     }
-
-    /// The lines of a panel's figures: all, or where there are more than have a style of their own, those with the most throughput at their right ends. They are the same in all of its
-    /// figures, so that a system looks the same in each.
-    pub(super) fn drawn(&self, report: &SweepReport<'_>, panel: &[String]) -> Drawn {
-        let series = self.series(report);
-        if series.len() <= SERIES {
-            return Drawn { series, others: String::new() };
-        }
-        let right_end = |line: &Vec<String>| {
-            let of_line =
-                report.points.iter().rev().filter(|(place, _)| {
-                    pick(place, &self.panels) == panel && pick(place, &self.lines) == *line
-                });
-            let last = of_line.filter_map(|(_, summary)| *summary).next();
-            last.map_or(-1.0, |summary| summary.throughput_per_s)
-        };
-        let mut ranked: Vec<(usize, f64)> = series.iter().map(right_end).enumerate().collect();
-        // A stable sort: of equal ones the first.
-        ranked.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-        ranked.truncate(SERIES);
-        let is_best = |number: usize| ranked.iter().any(|(best, _)| *best == number);
-        let (best, others): (Vec<_>, Vec<_>) =
-            series.into_iter().enumerate().partition(|(number, _)| is_best(*number));
-        let names: Vec<String> = others.iter().map(|(_, name)| name.join(" ")).collect();
-        let others = format!(
-            " Of {} lines the {SERIES} with the most throughput at the right end; in samples.csv and the table of points are the others, too: {}.",
-            best.len() + names.len(),
-            names.join(", ")
-        );
-        Drawn { series: best.into_iter().map(|(_, name)| name).collect(), others }
-    }
-}
-
-/// Lines of a panel.
-pub(super) struct Drawn {
-    /// Their values on the axes that tell lines apart, in the order of the points.
-    pub(super) series: Vec<Vec<String>>,
-    /// Which others are not drawn, as a sentence behind a blank; empty if all are.
-    pub(super) others: String,
 }
 
 pub(super) fn pick(place: &[String], axes: &[usize]) -> Vec<String> {
@@ -289,7 +252,7 @@ pub(super) fn figure(
         .x
         .map_or(vec!["all"], |axis| report.experiment.axes[axis].values.iter().map(String::as_str).collect());
     let (x, places) = x_axis(report, layout, &x_values);
-    let Drawn { series, others } = layout.drawn(report, panel);
+    let drawn::Drawn { series, others } = layout.drawn(report, panel);
     let along: Vec<(&str, f64)> = x_values.into_iter().zip(places).collect();
     let line = |(number, name): (usize, &Vec<String>)| Line {
         series: number,
@@ -458,14 +421,14 @@ fn table(report: &SweepReport<'_>) -> Block {
     let mut head: Vec<Cell> =
         report.experiment.axes.iter().map(|axis| Cell::words(axis.name.as_str())).collect();
     head.extend(tables::NUMBERS.map(Cell::number));
-    head.extend(has_series(report).then(|| Cell::words("over time")));
+    head.extend(series::has_any(report).then(|| Cell::words("over time")));
     let row = |(place, summary): &(Vec<String>, Option<&Summary>)| {
         let mut cells: Vec<Cell> = place.iter().map(|value| Cell::words(value.as_str())).collect();
         match summary {
             Some(summary) => cells.extend(tables::numbers(summary)),
             None => cells.extend(tables::no_numbers("not yet")),
         }
-        cells.extend(has_series(report).then(|| way_to_series(report, place)));
+        cells.extend(series::has_any(report).then(|| series::way_to(report, place)));
         cells
     };
     Block::Table {
@@ -474,17 +437,6 @@ fn table(report: &SweepReport<'_>) -> Block {
         head,
         rows: report.points.iter().map(row).collect(),
     }
-}
-
-/// Whether a point was counted by slices.
-pub(super) fn has_series(report: &SweepReport<'_>) -> bool {
-    !report.series.is_empty()
-}
-
-/// The way to a point by slices.
-pub(super) fn way_to_series(report: &SweepReport<'_>, place: &[String]) -> Cell {
-    let href = report.series.get(place);
-    href.map_or_else(|| Cell::words(""), |href| Cell::way(Way::to("series", href)))
 }
 
 /// How many instances the points had, where somebody asked for any.
@@ -573,53 +525,6 @@ mod tests {
             "both widths, and the legends"
         );
         assert!(html.contains("a &lt; b"), "the claim");
-    }
-
-    /// The k-th of twelve systems has k times the throughput at the right end, and all have as much at the left one.
-    #[test]
-    fn more_lines_than_styles_are_those_that_are_best_at_the_right_end() {
-        let latches: Vec<String> = (1..=12).map(|number| format!("'l{number:02}'")).collect();
-        let text = format!(
-            "workload = 'micro'\nx = 'workers'\n[axes]\nlatch = [{}]\nworkers = [1, 2]",
-            latches.join(", ")
-        );
-        let experiment = Experiment::parse("e.toml", &text, 4).expect("an experiment");
-        let throughput = |place: &[String]| match place[1].as_str() {
-            "2" => 100.0 * place[0][1..].parse::<f64>().expect("a number"),
-            _ => 5000.0,
-        };
-        let summaries: Vec<(Vec<String>, Summary)> = combinations(&experiment)
-            .into_iter()
-            .map(|place| {
-                let summary = Summary { throughput_per_s: throughput(&place), ..some_summary() };
-                (place, summary)
-            })
-            .collect();
-        let surroundings = Surroundings::new("trireme sweep e.toml".to_owned(), &());
-        let report = SweepReport {
-            experiment: &experiment,
-            place: &Place::hardware(2),
-            common: BTreeMap::new(),
-            surroundings: &surroundings,
-            points: summaries.iter().map(|(place, summary)| (place.clone(), Some(summary))).collect(),
-            series: BTreeMap::new(),
-            left_out: Vec::new(),
-            idle: &[],
-            claims: Vec::new(),
-            trail: Vec::new(),
-        };
-        let layout = Arrangement::of(&experiment);
-        let Some(Block::Figure { legend, note, .. }) = figure(&report, &layout, &[], &THROUGHPUT) else {
-            panic!("a figure")
-        };
-        let names: Vec<&str> = legend.iter().map(|key| key.name.as_str()).collect();
-        assert_eq!(names, ["l05", "l06", "l07", "l08", "l09", "l10", "l11", "l12"]);
-        assert!(
-            note.contains("Of 12 lines the 8 with") && note.ends_with("too: l01, l02, l03, l04."),
-            "{note}"
-        );
-        let marks: std::collections::BTreeSet<&str> = legend.iter().map(|key| key.mark.as_str()).collect();
-        assert_eq!(marks.len(), 8, "each has a style of its own");
     }
 
     #[test]
