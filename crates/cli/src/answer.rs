@@ -4,7 +4,7 @@ use crate::narrow::{self, named, wrapped};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use contract::{ArchitectureName, Durability, LogReport, TimeClass};
 use harness::Place;
-use harness::advice::Advice;
+use harness::advice::{Advice, Levels};
 use harness::check::CheckSummary;
 use harness::check::exploration::ExplorationSummary;
 use harness::folder::Folder;
@@ -474,8 +474,26 @@ pub fn of_advice(advice: &Advice, warnings: &[String], folder: Option<&Folder>) 
             let _ = writeln!(text, "FAILED: {} under {}", row.failed_checks.join(", "), row.system);
         }
         let _ = writeln!(text, "again: {}", machine.ranking[0].command);
+        if let Some(levels) = machine.durability_levels.as_ref().filter(|levels| !levels.tried.is_empty()) {
+            text += &of_levels(levels);
+        }
     }
     finish(text, warnings, folder)
+}
+
+/// What levels of durability cost.
+fn of_levels(levels: &Levels) -> String {
+    let mut table = ruled(&["durability", "txn/s", "vs none", "p99", "a commit survives"], &[1, 2, 3]);
+    for level in &levels.tried {
+        table.add_row([
+            level.level.clone(),
+            thousands(level.throughput_per_s),
+            part_of_best(level.part_of_none),
+            latency_if_any(level.latency_p99_ns),
+            level.survives.to_owned(),
+        ]);
+    }
+    format!("\n{table}\n")
 }
 
 /// Every point of a sweep.

@@ -61,6 +61,12 @@ fn an_advice_is_answered_laid_down_and_measured_again() {
         };
         assert_eq!(axis["own"], own, "where the file itself lies");
     }
+    // So little time is no epoch.
+    assert!(
+        on["durability_levels"]["why_not"].as_str().is_some_and(|why| why.contains("--effort")),
+        "{}",
+        on["durability_levels"]
+    );
     let finding = on["finding"].as_array().expect("sentences");
     assert!(finding[0].as_str().is_some_and(|first| first.starts_with("Take ")), "{finding:?}");
     let page = fs::read_to_string(folder.join("there/report.html")).expect("a page").replace("&#x2f;", "/");
@@ -115,6 +121,35 @@ fn goals_are_the_files_or_the_lines() {
     );
 }
 
+/// On a machine whose file has a disk, with epochs that are not longer than what is simulated.
+#[test]
+fn every_level_of_durability_is_weighed() {
+    let folder = fresh_folder("advised-levels");
+    let line = "advise micro --records 2000 --on nehalem-ex-4x8 --workers 2 --only silo --effort 0.3 --json --out there";
+    let ran = run(&folder, &line.split(' ').collect::<Vec<_>>());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let told = ran.json();
+    let on = &told["machines"][0];
+    let levels = &on["durability_levels"];
+    assert_eq!((&levels["required"], &levels["why_not"]), (&Value::Null, &Value::Null));
+    assert_eq!(levels["epoch_us"], 150.0, "one and a half times what a sync takes");
+    let tried = levels["tried"].as_array().expect("levels");
+    let names: Vec<&Value> = tried.iter().map(|level| &level["level"]).collect();
+    assert_eq!(names, ["none", "buffered", "group", "sync"], "{levels}");
+    let p99 = |level: usize| tried[level]["latency_p99_ns"].as_u64().expect("a latency");
+    assert!(p99(0) < 100_000 && p99(2) > 100_000, "who waits for a sync waits for 100 us: {levels}");
+    let of_none = |level: usize| tried[level]["part_of_none"].as_f64().expect("a number");
+    assert!(of_none(0) == 1.0 && (1..4).all(|level| of_none(level) < 1.1), "{levels}");
+    assert_eq!(on["verdict"]["durability"], levels["recommended"]);
+    let page = fs::read_to_string(folder.join("there/report.html")).expect("a page");
+    assert!(page.contains("Levels of durability on nehalem-ex-4x8"));
+
+    let line = tried[2]["command"].as_str().expect("a line").replace("FOLDER", "log");
+    assert!(line.contains(" --durability group --log log --epoch 150us "), "{line}");
+    let again = run(&folder, &[&words(&line)[..], &["--json"]].concat());
+    assert_eq!(again.json()["throughput_per_s"], tried[2]["throughput_per_s"], "{}", again.err);
+}
+
 #[test]
 fn the_machine_at_hand_is_measured_and_logged() {
     let folder = fresh_folder("advised-here");
@@ -143,6 +178,19 @@ fn the_machine_at_hand_is_measured_and_logged() {
             .as_str()
             .is_some_and(|line| line.ends_with("--durability group --log FOLDER"))
     );
+    // What was asked for is required, and the others are told beside it.
+    let levels = &on["durability_levels"];
+    assert_eq!(
+        (&levels["required"], &levels["recommended"], &on["verdict"]["durability"]),
+        (&"group".into(), &"group".into(), &"group".into())
+    );
+    let tried = levels["tried"].as_array().expect("levels");
+    assert_eq!((&tried[0]["level"], &tried[1]["level"]), (&"none".into(), &"buffered".into()), "{levels}");
+    let line = tried[0]["command"].as_str().expect("a line");
+    assert!(!line.contains("--log") && !line.contains("--durability"), "{line}");
+    let told = on["finding"].as_array().expect("sentences").iter();
+    let told: Vec<&str> = told.filter_map(Value::as_str).collect();
+    assert!(told.iter().any(|text| text.starts_with("Durability group is required: ")), "{told:?}");
     assert!(!folder.join("here/log").exists(), "logs of an advice go with it");
 }
 

@@ -10,12 +10,15 @@ use crate::{answer, interrupt, output, selection, surroundings, validated};
 use ::workloads::{AnyWorkload, Parameters};
 use clap::{Arg, ArgMatches, Command};
 use contract::{Durability, Engine, Workload as _};
-use harness::advice::{Advice, Goal, OnMachine, Pace, SCHEMA, Trials, advise as advise_on, of_advice, words};
+use harness::advice::{
+    Advice, Disk, Goal, OnMachine, Pace, SCHEMA, Trials, advise as advise_on, of_advice, words,
+};
 use harness::failure::INTERRUPTED;
 use harness::folder::Folder;
 use harness::results::Surroundings;
 use harness::text::durations;
 use harness::{BadValue, Failure, Observer, RunOptions};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -91,6 +94,7 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
             on: on.as_deref(),
             asked: &asked,
             options,
+            disk: disk(*machine, folder.path()),
             observer: &progress,
         };
         match machine.run(job) {
@@ -114,7 +118,7 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         workload: words(&workload),
         parameters: workload.resolved().into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         latency_goal_us: asked.goal.latency_p99.map(|goal| goal.as_secs_f64() * 1e6),
-        durability: asked.durability.to_string(),
+        durability: asked.durability().to_string(),
         took_s: began.elapsed().as_secs_f64(),
         interrupted: interrupt::is_asked_for(),
         machines: told,
@@ -192,7 +196,6 @@ fn machines(given: &str) -> Result<Vec<(Machine, Option<String>)>, Failure> {
 /// What was asked for, on whatever machine.
 struct Asked {
     goal: Goal,
-    durability: Durability,
     /// Workers at most, if it was said.
     workers: Option<usize>,
     /// How many times as long all runs are.
@@ -212,10 +215,10 @@ impl Asked {
             Some(text) => Some(latency(text)?),
         };
         let durability = match typed(matches, "durability") {
-            None => of_file.durability.unwrap_or_default(),
+            None => of_file.durability,
             Some(text) => {
                 let allowed = || Durability::ALL.map(Durability::name).join(", ");
-                text.parse().map_err(|_| BadValue::new("durability", text, allowed()))?
+                Some(text.parse().map_err(|_| BadValue::new("durability", text, allowed()))?)
             }
         };
         let workers = match typed(matches, "workers") {
@@ -235,7 +238,7 @@ impl Asked {
             None => 1.0,
             Some(text) => effort(text)?,
         };
-        Ok(Asked { goal: Goal { latency_p99 }, durability, workers, effort, seed, only })
+        Ok(Asked { goal: Goal { latency_p99, durability }, workers, effort, seed, only })
     }
 
     /// What is told to all runs on `machine`; logs are in `folder`, where there is one.
@@ -245,15 +248,35 @@ impl Asked {
         if let Some(seed) = &self.seed {
             options.set("seed", seed).expect("an option of a run").expect("it was read before");
         }
-        let has_disk = !matches!(machine, Machine::Simulated(description) if description.disk.is_none());
-        if self.durability != Durability::None && has_disk {
-            options.logging.level = self.durability;
+        let disk = disk(machine, folder.map_or(Path::new(""), Folder::path));
+        if let Some(disk) = disk.filter(|_| self.durability() != Durability::None) {
+            options.logging.level = self.durability();
             options.logging.each_apart = true;
-            options.logging.folders = folder.map(|folder| folder.path().join("log")).into_iter().collect();
+            options.logging.folders = folder.map(|_| disk.folder).into_iter().collect();
         }
         options
     }
+
+    /// At which level systems are compared.
+    fn durability(&self) -> Durability {
+        self.goal.durability.unwrap_or_default()
+    }
 }
+
+/// Where logs are, in a folder below that of the results, if `machine` has a disk.
+fn disk(machine: Machine, results: &Path) -> Option<Disk> {
+    let epoch = match machine {
+        // So that a logger is ready for each: a sync, and half of one for what is written before it.
+        Machine::Simulated(description) => {
+            Some(Duration::from_micros(description.disk.as_ref()?.sync_us * 3 / 2).max(SHORTEST_EPOCH))
+        }
+        _ => None,
+    };
+    Some(Disk { folder: results.join("log"), epoch })
+}
+
+/// Of levels of durability on a simulated disk, however fast it is.
+const SHORTEST_EPOCH: Duration = Duration::from_micros(20);
 
 fn effort(text: &str) -> Result<f64, BadValue> {
     let read = text.parse().ok().filter(|effort| (0.01..=1000.0).contains(effort));
@@ -298,6 +321,7 @@ struct Advise<'a> {
     model_error: Option<f64>,
     pace: Pace,
     options: RunOptions,
+    disk: Option<Disk>,
     observer: &'a dyn Observer,
 }
 
@@ -305,11 +329,11 @@ impl Job for Advise<'_> {
     type Output = Result<OnMachine, Failure>;
 
     fn on<E: Engine>(self) -> Self::Output {
-        let Advise { workload, machine, on, asked, model_error, pace, options, observer } = self;
+        let Advise { workload, machine, on, asked, model_error, pace, options, disk, observer } = self;
         let chosen = chosen::<E>(asked, &options)?;
         let trials =
             Trials::<E>::new(workload, (machine.place(), on), asked.goal, model_error, options, observer);
-        advise_on(&trials, &pace, chosen.as_deref())
+        advise_on(&trials.with_disk(disk), &pace, chosen.as_deref())
     }
 }
 
@@ -370,7 +394,13 @@ mod tests {
             duration: Duration::from_micros(duration_us),
             repeat,
         };
-        Pace { first: of(30, 50, 1), longest: of(50, 100, 2), point: of(50, 100, 2), before_points: None }
+        Pace {
+            first: of(30, 50, 1),
+            longest: of(50, 100, 2),
+            point: of(50, 100, 2),
+            epochs: 4,
+            before_points: None,
+        }
     }
 
     fn advised(
@@ -383,7 +413,6 @@ mod tests {
         let workload = build(workload, &given.iter().copied().collect()).expect("a workload");
         let asked = Asked {
             goal: Goal::default(),
-            durability: Durability::None,
             workers: Some(workers),
             effort: 1.0,
             seed: None,
@@ -399,6 +428,7 @@ mod tests {
             model_error: None,
             pace: pace(),
             options,
+            disk: None,
             observer: &Silent,
         };
         machine.run(job).expect("an advice")
@@ -411,9 +441,10 @@ mod tests {
         [&UPDATES[..], more].concat()
     }
 
-    const PARTITIONED_OR_NOT: &str = "partitioned-serial,shared-everything silo,shared-everything no-wait";
+    /// What the two papers compare there, and NO_WAIT, with which *trireme* does (4.2.4).
+    const PARTITIONED_OR_NOT: &str = "partitioned-serial,shared-everything silo,shared-everything no-wait,shared-everything deadlock-free,orthrus";
 
-    /// *orthrus* 4.3, figure 6, and *silo* 5.4, figure 8: one latch a partition is the fastest while transactions stay within one, and falls behind who locks rows as more of them do not.
+    /// *orthrus* 4.3, figure 6, and *silo* 5.4, figure 8: one latch a partition is the fastest while transactions stay within one, and falls behind who locks rows, in place or in lock tables, as more of them do not.
     #[test]
     fn partitions_are_for_those_who_stay_within_one() {
         let within = updates(&[("touched-partitions", "1")]);
@@ -422,17 +453,16 @@ mod tests {
         assert_eq!(told.verdict.partitions, 12);
         let crossing = told.axes.iter().find(|axis| axis.kind == AxisKind::Crossing).expect("an axis");
         let flip = crossing.flips.first().expect("it flips");
-        assert!(
-            flip.before == "partitioned-serial none" && flip.after.starts_with("shared-everything"),
-            "{flip:?}"
-        );
+        assert_eq!(flip.before, "partitioned-serial none", "{flip:?}");
+        assert!(crossing.flips.iter().all(|flip| flip.after != "partitioned-serial none"), "{crossing:?}");
         assert!(told.finding.iter().any(|sentence| sentence.contains("leads up to")), "{:?}", told.finding);
 
         let told = advised("nehalem-ex-4x8", 12, ("ycsb", &updates(&[])), PARTITIONED_OR_NOT);
-        assert!(told.verdict.system.starts_with("shared-everything"), "{:?}", told.verdict);
+        assert_ne!(told.verdict.system, "partitioned-serial none", "{:?}", told.verdict);
     }
 
-    /// *trireme* 4.2.3, figure 2c: where all only read, Silo writes nothing that is shared, and is ahead.
+    /// *trireme* 4.2.3, figure 2c: where all only read, Silo writes nothing that is shared, and is ahead. These are the systems that the figure draws; of those that the text speaks of beside, Silo under
+    /// Delegation is ahead of it here, over so few rows of which all are at home.
     #[test]
     fn who_only_reads_takes_silo() {
         let reads = [("records", "20000"), ("writes", "none")];
@@ -440,13 +470,18 @@ mod tests {
             "haswell-ex-4x18",
             24,
             ("micro", &reads),
-            "shared-everything silo,shared-everything no-wait,shared-everything dl-detect",
+            "shared-everything silo,shared-everything no-wait,shared-everything 2v-no-wait,delegation dl-detect,partitioned-serial",
         );
         assert_eq!(told.verdict.system, "shared-everything silo");
         assert!(told.verdict.ties.is_empty(), "{:?}", told.verdict.ties);
+        assert_eq!(
+            (told.verdict.servers, told.shares.len()),
+            (None, 0),
+            "all of its workers host transactions"
+        );
     }
 
-    /// *thousand-cores* 6.1: under contention NO_WAIT is much better than DL_DETECT.
+    /// *thousand-cores* 6.1: under contention NO_WAIT is much better than DL_DETECT. These are the paper's schemes that lock; of its others OCC is ahead here, as it is there with 1024 cores.
     #[test]
     fn who_fights_over_few_rows_does_not_wait() {
         let hot = [("records", "20000"), ("accesses", "16"), ("theta", "0.8"), ("reads", "50")];
@@ -454,17 +489,31 @@ mod tests {
             "graphite-mesh-64",
             32,
             ("ycsb", &hot),
-            "shared-everything no-wait,shared-everything dl-detect",
+            "shared-everything no-wait,shared-everything dl-detect,shared-everything wait-die",
         );
         assert_eq!(told.verdict.system, "shared-everything no-wait", "{:?}", told.ranking);
     }
 
-    /// *orthrus* 4.5, figure 12: where many update the same few rows, lock tables with threads of their own are ahead of locks in place, as long as a transaction stays within one partition.
+    /// *orthrus* 4.5, figure 12: where many update the same few rows, lock tables with threads of their own are ahead of locks in place, as long as a transaction stays within one partition. The
+    /// paper's systems of that section are these, with each way in which its 2PL treats deadlocks (4.1). A fifth of the cores for lock tables is the paper's choice, for many workloads; this one does better with more.
     #[test]
     fn who_updates_hot_rows_takes_orthrus() {
         let hot = updates(&[("hot", "2"), ("hot-records", "64"), ("touched-partitions", "1")]);
-        let systems = "orthrus,shared-everything wait-die,shared-everything deadlock-free";
+        let systems = "orthrus,shared-everything wait-die,shared-everything dl-detect,shared-everything dreadlocks,shared-everything deadlock-free";
         let told = advised("westmere-ex-8x10", 40, ("ycsb", &hot), systems);
         assert_eq!(told.verdict.system, "orthrus", "{:?}", told.ranking);
+        let [shares] = &told.shares[..] else { panic!("nobody else has the choice: {:?}", told.shares) };
+        let mut tried: Vec<usize> = shares.tried.iter().map(|tried| tried.servers).collect();
+        tried.sort_unstable();
+        assert_eq!((shares.workers, shares.usual, tried), (40, 8, vec![4, 8, 13, 20]));
+        assert!(shares.chosen > 8 && shares.times > 1.2, "{shares:?}");
+        let verdict = &told.verdict;
+        assert_eq!((verdict.servers, verdict.partitions as usize), (Some(shares.chosen), shares.chosen));
+        assert_eq!(
+            told.ranking[0].throughput_per_s, shares.tried[0].throughput_per_s,
+            "ranked at that share"
+        );
+        let sentence = format!("Of its 40 workers {} keep the lock tables: ", shares.chosen);
+        assert!(told.finding[1].starts_with(&sentence), "{:?}", told.finding);
     }
 }

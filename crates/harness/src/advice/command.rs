@@ -15,7 +15,7 @@ pub(super) fn of(
     options: &RunOptions,
     on: Option<&str>,
 ) -> String {
-    let Candidate { pair, workers } = candidate;
+    let Candidate { pair, workers, .. } = candidate;
     let mut line = format!("trireme run {}", words(workload));
     let protocol = pair.protocol.name();
     line += &format!(" --architecture {} --protocol {protocol} --workers {workers}", pair.architecture);
@@ -33,6 +33,10 @@ pub(super) fn of(
     }
     if options.logging.level != Durability::None {
         line += &format!(" --durability {} --log FOLDER", options.logging.level);
+        let usual = RunOptions::for_run(workers);
+        if options.engine.epoch_interval != usual.engine.epoch_interval {
+            line += &format!(" --epoch {}", options.get("epoch"));
+        }
     }
     on.map_or(line.clone(), |on| format!("{line} --on {}", quoted(on)))
 }
@@ -89,7 +93,7 @@ mod tests {
         };
         let line = |name: &str, given: &[(&str, &str)], on| {
             let workload = build(name, &given.iter().copied().collect()).expect("a workload");
-            of(&workload, Candidate { pair, workers: 2 }, &options, on)
+            of(&workload, Candidate::new(pair, 2, Durability::None), &options, on)
         };
         let rest = format!(
             " --architecture {} --protocol {} --workers 2 --warmup 20ms --duration 1500us --repeat 2 --seed 1",

@@ -49,12 +49,6 @@ pub(super) fn in_order(systems: &mut [System], goal: Goal) {
     systems.sort_by(|one, other| better(one, other, goal));
 }
 
-/// Who it is.
-pub(super) fn candidate(system: &System) -> Candidate {
-    let pair = system.summary.pair().expect("measured by this build");
-    Candidate { pair, workers: system.summary.workers }
-}
-
 /// Who fulfils the goal goes before who does not, then more throughput before less, and less latency before more where neither fulfils it.
 pub(super) fn better(one: &System, other: &System, goal: Goal) -> Ordering {
     let p99 = |system: &System| system.summary.latency_ns.as_ref().map_or(u64::MAX, |latency| latency.p99);
@@ -69,11 +63,12 @@ pub(super) fn better(one: &System, other: &System, goal: Goal) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use contract::PairName;
+    use contract::{Durability, PairName};
 
     fn all(workers: &[usize], pairs: usize) -> Vec<Candidate> {
-        let with =
-            |&workers: &usize| PairName::all().take(pairs).map(move |pair| Candidate { pair, workers });
+        let with = |&workers: &usize| {
+            PairName::all().take(pairs).map(move |pair| Candidate::new(pair, workers, Durability::None))
+        };
         workers.iter().flat_map(with).collect()
     }
 

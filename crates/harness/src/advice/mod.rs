@@ -4,9 +4,11 @@
 //!    The better half runs longer, and so on, until few are left. What is seldom best is seldom measured.
 //! 2. *The final*: the systems that are left, and the best of some architectures of which none is, with all cores, half, a quarter and one, in several repetitions. Of each the best number of workers counts,
 //!    and of numbers that are as good the least. Each system is audited once; under whom a check fails is not recommended.
+//!    Where some workers serve, other shares of them run in the same rounds (`shares.rs`).
 //! 3. *The verdict* (`verdict.rs`): who fulfils the goal goes before who does not, and more throughput before less. Which systems repetitions
 //!    do not tell apart from the best one, the model's error allowed for ([`crate::confidence`]), is said. What the others spend more on is the reason.
-//! 4. *Axes* (`axes.rs`): the best systems, and those of other architectures, along skew, along the share of transactions that cross partitions, and
+//! 4. *Durability* (`levels.rs`): the recommended system at every level; what each costs, and which is worth it.
+//! 5. *Axes* (`axes.rs`): the best systems, and those of other architectures, along skew, along the share of transactions that cross partitions, and
 //!    along cores: where another one leads, the recommendation flips (`flips.rs`).
 //!
 //! Who commits nothing was not measured: it runs once more and for longer, and is left out if nothing comes of that.
@@ -17,8 +19,10 @@ mod candidates;
 mod command;
 mod flips;
 mod halving;
+mod levels;
 mod pace;
 mod page;
+mod shares;
 mod trials;
 mod verdict;
 mod words;
@@ -27,9 +31,11 @@ pub use axes::{AxisKind, AxisOf, axes_of};
 pub use candidates::Candidate;
 pub use command::words;
 pub use flips::{AxisPoint, AxisTold, Flip, Standing};
+pub use levels::{LevelTold, Levels};
 pub use pace::{Length, Pace};
 pub use page::of_advice;
-pub use trials::Trials;
+pub use shares::{ShareTried, Shares};
+pub use trials::{Disk, Trials};
 pub use verdict::{Beside, Row, Verdict};
 
 use crate::failure::Failure;
@@ -37,7 +43,7 @@ use crate::measure::{After, Stores, supported};
 use crate::results::System;
 use crate::summary::Unmeasured;
 use contract::{ArchitectureName, Durability, Engine, PairName};
-use halving::{candidate, halve};
+use halving::halve;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 use trials::Variants;
@@ -61,6 +67,8 @@ const BEST_ALONG_AXES: usize = 2;
 pub struct Goal {
     /// What 99 of 100 transactions are to take at most, retries included, and durability where it is asked for.
     pub latency_p99: Option<Duration>,
+    /// When a commit is to count, if that was said; otherwise the levels are weighed.
+    pub durability: Option<Durability>,
 }
 
 impl Goal {
@@ -117,6 +125,10 @@ pub struct OnMachine {
     pub verdict: Verdict,
     /// The systems of the final, best first.
     pub ranking: Vec<Row>,
+    /// Of systems in which some workers serve: how many of them do best.
+    pub shares: Vec<Shares>,
+    /// What levels of durability cost the recommended system; `null` if none is recommended, or an interrupt came before.
+    pub durability_levels: Option<Levels>,
     /// Where another system leads.
     pub flips: Vec<Flip>,
     /// What was measured along the axes.
@@ -190,9 +202,10 @@ fn found<E: Engine>(
     let is_considered = |pair: &PairName| only.is_none_or(|only| only.contains(pair));
     let pairs = pairs.into_iter().filter(|pair| pair.protocol.has_transactions());
     let pairs: Vec<PairName> = pairs.filter(is_considered).collect();
-    let candidates = candidates::of(&pairs, options.workers);
+    let level = options.logging.level;
+    let candidates = candidates::of(&pairs, options.workers, level);
     let better = |one: &System, other: &System| halving::better(one, other, trials.goal);
-    let mut heats = halve(candidates, FINALISTS, candidate, better, |heat, candidates| {
+    let mut heats = halve(candidates, FINALISTS, Candidate::of, better, |heat, candidates| {
         let name = format!("heat {}: {} candidates", heat + 1, candidates.len());
         trials.announce(&name, candidates.len(), pace.heat(heat));
         run(0, candidates, pace.heat(heat), After::Nothing)
@@ -203,7 +216,8 @@ fn found<E: Engine>(
     let finalists = systems_of(heats.last().map_or(&[][..], Vec::as_slice), FINALISTS);
     let others = best_of_other_architectures(&heats, &finalists);
     let finalists: Vec<PairName> = finalists.into_iter().chain(others.iter().copied()).collect();
-    let entrants = candidates::with_all_workers(&finalists, options.workers);
+    let mut entrants = candidates::with_all_workers(&finalists, options.workers, level);
+    entrants.extend(shares::others(&finalists, &heats, &entrants));
     trials.announce(&format!("final: {} systems", finalists.len()), entrants.len(), pace.last());
     let mut raced = run(0, &entrants, pace.last(), After::Audit)?;
     if raced.is_empty() {
@@ -224,13 +238,20 @@ fn found<E: Engine>(
         };
         return Ok(trials.told(verdict::of(trials, raced)?, Vec::new(), Vec::new(), left_out));
     }
+    let (raced, shares) = shares::settle(trials, raced);
     let sound: Vec<&System> = raced.iter().filter(|system| verdict::is_sound(system, &raced)).collect();
     let at_each_number = flips::by_workers(&sound, trials.goal, trials.model_factor());
     let mut decided = verdict::of(trials, raced)?;
+    decided.shares = shares;
     decided.look_back_at(&heats);
     if !silent.is_empty() {
         let names: Vec<String> = silent.iter().map(|pair| pair.shown()).collect();
         decided.warnings.push(format!("left out: {}: {why_silent}", names.join(", ")));
+    }
+    let best = decided.best_of_each().next();
+    decided.levels = best.map(|best| levels::of(trials, pace, best, run)).transpose()?.flatten();
+    if let Some(level) = decided.levels.as_ref().and_then(|levels| levels.recommended.clone()) {
+        decided.verdict.durability = level;
     }
     let recommended = decided.verdict.system.clone();
     let cores = AxisTold::of(AxisKind::Cores, ("cores (workers)", ""), at_each_number, &recommended);
@@ -275,7 +296,7 @@ impl HeatTold {
 /// Systems that have committed nothing in the first heat, with whatever number of workers; of an interrupted one nobody knows.
 fn silent_in(heats: &[Vec<System>], pairs: &[PairName], is_interrupted: bool) -> Vec<PairName> {
     let first = heats.first().map_or(&[][..], Vec::as_slice);
-    let is_known = |pair: &&PairName| first.iter().any(|system| candidate(system).pair == **pair);
+    let is_known = |pair: &&PairName| first.iter().any(|system| Candidate::of(system).pair == **pair);
     match is_interrupted {
         true => Vec::new(),
         false => pairs.iter().filter(|pair| !is_known(pair)).copied().collect(),
@@ -297,7 +318,7 @@ fn systems_of(order: &[System], most: usize) -> Vec<PairName> {
 fn best_of_other_architectures(heats: &[Vec<System>], finalists: &[PairName]) -> Vec<PairName> {
     let mut known: Vec<ArchitectureName> = finalists.iter().map(|pair| pair.architecture).collect();
     let mut others = Vec::new();
-    for pair in heats.iter().rev().flatten().map(|system| candidate(system).pair) {
+    for pair in heats.iter().rev().flatten().map(|system| Candidate::of(system).pair) {
         if !known.contains(&pair.architecture) && others.len() < OTHERS {
             known.push(pair.architecture);
             others.push(pair);

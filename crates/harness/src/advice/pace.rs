@@ -22,9 +22,14 @@ pub struct Pace {
     pub longest: Length,
     /// A point of an axis.
     pub point: Length,
+    /// Epochs for which a level of durability is measured, in as many repetitions as a point: whole ones, for commits are acknowledged by the epoch.
+    pub epochs: u32,
     /// No further point of an axis is measured once all before it has taken longer; `None` on a machine that repeats bit for bit, whose advice does not depend on how fast it is simulated.
     pub before_points: Option<Duration>,
 }
+
+/// One epoch more or less at an end of ten is a tenth of what is counted.
+const EPOCHS: u32 = 10;
 
 impl Pace {
     /// The machine at hand: a minute, with few rows to load.
@@ -38,6 +43,7 @@ impl Pace {
             first: of(20, 40, 1),
             longest: of(100, 300, 3),
             point: of(20, 80, 3),
+            epochs: EPOCHS,
             before_points: Some(Duration::from_secs(75)),
         }
     }
@@ -51,6 +57,7 @@ impl Pace {
             first: of(1400, 1400, 1),
             longest: of(2800, 4000, 3),
             point: of(1000, 1600, 2),
+            epochs: EPOCHS,
             before_points: None,
         }
     }
@@ -66,6 +73,7 @@ impl Pace {
             first: of(self.first),
             longest: of(self.longest),
             point: of(self.point),
+            epochs: (f64::from(self.epochs) * factor).round() as u32,
             before_points: self.before_points.map(|most| most.mul_f64(factor.max(1.0))),
         }
     }
@@ -102,7 +110,7 @@ mod tests {
         assert_eq!([ms(0), ms(1), ms(2), ms(3), ms(60)], [40, 80, 160, 300, 300]);
         assert_eq!(pace.heat(9).repeat, 1);
         let twice = pace.times(2.0);
-        assert_eq!((twice.first.duration.as_millis(), twice.last().repeat), (80, 3));
+        assert_eq!((twice.first.duration.as_millis(), twice.last().repeat, twice.epochs), (80, 3, 20));
         assert_eq!(twice.before_points, Some(Duration::from_secs(150)));
         assert_eq!(Pace::simulated(72).first.duration, Duration::from_micros(20));
         assert_eq!(Pace::simulated(4).times(0.5).first.duration, Duration::from_micros(175));

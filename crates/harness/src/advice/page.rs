@@ -1,6 +1,8 @@
 //! The report of `advise`: by machine what to take and why, the ranking, where it flips, and the evidence.
 
-use super::{Advice, AxisPoint, AxisTold, HeatTold, OnMachine, Row, Standing};
+use super::{
+    Advice, AxisPoint, AxisTold, HeatTold, LevelTold, Levels, OnMachine, Row, ShareTried, Shares, Standing,
+};
 use crate::report::page::{Block, Cell, Page};
 use crate::report::{facts, footer, render};
 use crate::results::Surroundings;
@@ -68,6 +70,7 @@ fn in_short(advice: &Advice) -> Block {
             Cell::words(if machine.verdict.is_sound { best.system.as_str() } else { "none" }),
             Cell::number(best.workers.to_string()),
             Cell::number(best.partitions.to_string()),
+            Cell::words(&*machine.verdict.durability),
             Cell::number(thousands(best.throughput_per_s)),
             Cell::number(latency_if_any(best.latency_p99_ns)),
             Cell::verdict(next),
@@ -75,13 +78,16 @@ fn in_short(advice: &Advice) -> Block {
     };
     Block::Table {
         title: "What to take".to_owned(),
-        note: "Workers and partitions with which the system does best, the least of those that do as well."
-            .to_owned(),
+        note: format!(
+            "Workers and partitions with which the system does best, the least of those that do as well; the durability that is worth its cost, or was asked for. Throughput and latency were measured at durability {}, but where a machine has no disk.",
+            advice.durability
+        ),
         head: vec![
             Cell::words("on"),
             Cell::words("system"),
             Cell::number("workers"),
             Cell::number("partitions"),
+            Cell::words("durability"),
             Cell::number("txn/s"),
             Cell::number("p99"),
             Cell::words("beside the next"),
@@ -96,6 +102,8 @@ fn on_machine(machine: &OnMachine) -> Vec<Block> {
         throughputs(machine),
         ranking(machine),
     ];
+    blocks.extend(levels(machine));
+    blocks.extend(machine.shares.iter().map(|tried| shares(machine, tried)));
     blocks.extend(machine.axes.iter().map(|axis| along(machine, axis)));
     blocks.push(commands(machine));
     blocks.extend(heats(machine));
@@ -171,6 +179,61 @@ fn ranking(machine: &OnMachine) -> Block {
     }
 }
 
+/// A row for each level, if any was measured.
+fn levels(machine: &OnMachine) -> Option<Block> {
+    let Levels { tried, recommended, .. } = machine.durability_levels.as_ref()?;
+    let row = |level: &LevelTold| {
+        let mark = if level.level != "none" && !level.is_told_apart { "~" } else { "" };
+        let taken = if Some(&level.level) == recommended.as_ref() { " (take)" } else { "" };
+        let missed = if level.meets_goal { "" } else { " misses the goal" };
+        vec![
+            Cell::words(format!("{}{mark}{taken}{missed}", level.level)),
+            Cell::words(level.survives),
+            Cell::number(thousands(level.throughput_per_s)),
+            Cell::number(part_of_best(level.part_of_none)),
+            Cell::number(latency_if_any(level.latency_p99_ns)),
+        ]
+    };
+    (!tried.is_empty()).then(|| Block::Table {
+        title: format!("Levels of durability on {}", machine.machine),
+        note: format!("Of {}. ~ is not told to be slower than without a log.", machine.verdict.system),
+        head: vec![
+            Cell::words("level"),
+            Cell::words("a commit survives"),
+            Cell::number("txn/s"),
+            Cell::number("vs none"),
+            Cell::number("p99"),
+        ],
+        rows: tried.iter().map(row).collect(),
+    })
+}
+
+/// A row for each share of a system's workers.
+fn shares(machine: &OnMachine, Shares { system, workers, kept, chosen, tried, .. }: &Shares) -> Block {
+    let best = tried.first().map_or(0.0, |best| best.throughput_per_s);
+    let row = |(position, share): (usize, &ShareTried)| {
+        let mark = if position > 0 && !share.is_told_apart { "~" } else { "" };
+        let taken = if share.servers == *chosen { " (take)" } else { "" };
+        vec![
+            Cell::words(format!("{}{mark}{taken}", share.servers)),
+            Cell::number(thousands(share.throughput_per_s)),
+            Cell::number(part_of_best(share.throughput_per_s / best)),
+            Cell::number(latency_if_any(share.latency_p99_ns)),
+        ]
+    };
+    Block::Table {
+        title: format!("{system}: how many of {workers} workers keep the {kept}, on {}", machine.machine),
+        note: "~ is not told apart from the best. Another share than a fifth is taken only if it is told to be better.".to_owned(),
+        head: vec![
+            Cell::words("workers"),
+            Cell::number("txn/s"),
+            Cell::number("vs best"),
+            Cell::number("p99"),
+        ],
+        rows: tried.iter().enumerate().map(row).collect(),
+    }
+}
+
 /// A row for each value: who leads, and the others.
 fn along(machine: &OnMachine, axis: &AxisTold) -> Block {
     let name = |standing: &Standing| standing.system.clone();
@@ -217,11 +280,21 @@ fn flipped(times: usize) -> String {
 
 fn commands(machine: &OnMachine) -> Block {
     let row = |row: &Row| vec![Cell::words(&row.system), Cell::prose(&row.command)];
+    let levels = machine.durability_levels.iter().flat_map(|levels| &levels.tried);
+    let level = |level: &LevelTold| {
+        vec![Cell::words(format!("durability {}", level.level)), Cell::prose(&level.command)]
+    };
+    let share = |(shares, share): (&Shares, &ShareTried)| {
+        let who = format!("{} with {} of {} workers", shares.system, share.servers, shares.workers);
+        vec![Cell::words(who), Cell::prose(&share.command)]
+    };
+    let shares = machine.shares.iter().flat_map(|of| of.tried.iter().map(move |tried| (of, tried)));
+    let rows = machine.ranking.iter().map(row).chain(levels.map(level)).chain(shares.map(share));
     Block::Table {
         title: format!("Measured again on {}", machine.machine),
         note: "By these lines; advice.json has those of the points along the axes, too.".to_owned(),
-        head: vec![Cell::words("system"), Cell::words("line")],
-        rows: machine.ranking.iter().map(row).collect(),
+        head: vec![Cell::words("what"), Cell::words("line")],
+        rows: rows.collect(),
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::axes::{AxisKind, AxisOf, Setting, axes_of};
 use super::flips::AxisTold;
-use super::halving::candidate;
 use super::verdict::Decided;
 use super::{Candidate, Flip, Goal, HeatTold, Length, OnMachine, command};
 use crate::failure::Failure;
@@ -13,17 +12,24 @@ use crate::results::System;
 use crate::subject::{Place, Subject};
 use crate::summary::{Check, Measured, Unmeasured};
 use crate::text::durations;
-use contract::{Engine, PairName};
+use contract::{Durability, Engine, PairName};
+use std::cmp::Reverse;
 use std::marker::PhantomData;
+use std::path::PathBuf;
 use std::time::Duration;
 use workloads::audit::Audited;
 use workloads::{AnyWorkload, Parameters, build};
 
-/// Where some workers host no transactions, because they have the lock tables (ORTHRUS) or the partitions (asymmetric delegation), one of so many does.
-const WORKERS_A_SERVER: usize = 5;
-
 /// Who has committed nothing runs once more, so many times as long: that is not measured yet.
 const LONGER_AGAIN: u32 = 4;
+
+/// Where what commits can be logged.
+pub struct Disk {
+    /// A folder for the logs, each of which goes with its store.
+    pub folder: PathBuf,
+    /// How often the epoch advances where levels of durability are compared; `None`: as by default.
+    pub epoch: Option<Duration>,
+}
 
 /// What is measured, where, and for whom.
 pub struct Trials<'a, E> {
@@ -37,6 +43,8 @@ pub struct Trials<'a, E> {
     pub goal: Goal,
     /// How far the model of a simulated machine may be off between systems: a factor, if it is known.
     pub model_error: Option<f64>,
+    /// Where levels of durability can be measured that nobody has asked for; `None` of a machine without a disk.
+    pub disk: Option<Disk>,
     options: RunOptions,
     observer: &'a dyn Observer,
     engine: PhantomData<E>,
@@ -53,7 +61,12 @@ impl<'a, E: Engine> Trials<'a, E> {
         observer: &'a dyn Observer,
     ) -> Self {
         let options = Subject::of(workload, options, place.clone()).options;
-        Trials { workload, place, on, goal, model_error, options, observer, engine: PhantomData }
+        Trials { workload, place, on, goal, model_error, disk: None, options, observer, engine: PhantomData }
+    }
+
+    /// The same on a machine with a disk, if there is one.
+    pub fn with_disk(self, disk: Option<Disk>) -> Self {
+        Trials { disk, ..self }
     }
 
     pub(super) fn options(&self) -> &RunOptions {
@@ -85,17 +98,24 @@ impl<'a, E: Engine> Trials<'a, E> {
         format!("it committed nothing, neither in {} nor in {}", shown(1), shown(LONGER_AGAIN))
     }
 
-    fn told_options(&self, workers: usize, length: Length) -> RunOptions {
+    fn told_options(&self, candidate: Candidate, length: Length) -> RunOptions {
         let Length { warmup, duration, repeat } = length;
-        RunOptions { warmup, duration, repeat, ..self.options_of(workers) }
+        RunOptions { warmup, duration, repeat, ..self.options_of(candidate) }
     }
 
-    /// What is told to candidates with so many workers.
-    pub(super) fn options_of(&self, workers: usize) -> RunOptions {
+    /// What is told to a candidate, and to all others with as many workers and servers whose commits count at the same level.
+    pub(super) fn options_of(&self, Candidate { workers, servers, level, .. }: Candidate) -> RunOptions {
         let mut options = RunOptions { workers, ..self.options.clone() };
-        // As the paper's 16 of 80 cores (orthrus 4); servers likewise.
-        options.engine.cc_threads = (workers / WORKERS_A_SERVER).max(1);
-        options.engine.servers = (workers / WORKERS_A_SERVER).max(1);
+        options.engine.cc_threads = servers;
+        options.engine.servers = servers;
+        if level != self.options.logging.level {
+            let disk = self.disk.as_ref().filter(|_| level != Durability::None);
+            options.logging.level = level;
+            options.logging.each_apart = true;
+            options.logging.folders = disk.map(|disk| disk.folder.clone()).into_iter().collect();
+            options.engine.epoch_interval =
+                disk.and_then(|disk| disk.epoch).unwrap_or(options.engine.epoch_interval);
+        }
         options
     }
 
@@ -113,7 +133,7 @@ impl<'a, E: Engine> Trials<'a, E> {
         let (mut measured, silent): (Vec<System>, Vec<System>) =
             systems.into_iter().partition(|system| system.summary.throughput_min > 0.0);
         if !silent.is_empty() {
-            let again: Vec<Candidate> = silent.iter().map(candidate).collect();
+            let again: Vec<Candidate> = silent.iter().map(Candidate::of).collect();
             let longer = Length { duration: length.duration * LONGER_AGAIN, ..length };
             let longer = self.run_once(stores, workload, &again, longer, after)?;
             measured.extend(longer.into_iter().filter(|system| system.summary.throughput_per_s > 0.0));
@@ -121,8 +141,8 @@ impl<'a, E: Engine> Trials<'a, E> {
         Ok(measured)
     }
 
-    /// The same, whoever commits nothing. On the machine at hand each repetition goes through all numbers of workers, so that repetitions are rounds of all candidates. A system is audited once, with the
-    /// most workers, after its last repetition.
+    /// The same, whoever commits nothing. On the machine at hand each repetition goes through all numbers of workers, all shares of them that serve, and all levels, so that repetitions are rounds of all
+    /// candidates. A system is audited once, with the most workers, after its last repetition.
     fn run_once<W: Audited>(
         &self,
         stores: &mut Stores<'_, E, W>,
@@ -131,23 +151,24 @@ impl<'a, E: Engine> Trials<'a, E> {
         length: Length,
         after: After,
     ) -> Result<Vec<System>, Failure> {
-        let mut numbers: Vec<usize> = candidates.iter().map(|candidate| candidate.workers).collect();
-        numbers.sort_unstable_by(|one, other| other.cmp(one));
-        numbers.dedup();
+        let alike = |candidate: &Candidate| (candidate.workers, candidate.servers, candidate.level);
+        let mut groups: Vec<Candidate> = candidates.to_vec();
+        groups.sort_by_key(|candidate| Reverse(alike(candidate)));
+        groups.dedup_by_key(|candidate| alike(candidate));
         let rounds = if E::REPEATS { 1 } else { length.repeat };
-        let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); numbers.len()];
+        let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); groups.len()];
         let mut audited: Vec<PairName> = Vec::new();
         'rounds: for round in 0..rounds {
-            for (&workers, measured) in numbers.iter().zip(&mut measured) {
+            for (group, measured) in groups.iter().zip(&mut measured) {
                 if self.observer.is_interrupted() {
                     break 'rounds;
                 }
-                let mut options = self.told_options(workers, length);
+                let mut options = self.told_options(*group, length);
                 if rounds > 1 {
                     options.engine.seed = options.repetition_seed(round);
                     options.repeat = 1;
                 }
-                let here = candidates.iter().filter(|candidate| candidate.workers == workers);
+                let here = candidates.iter().filter(|candidate| alike(candidate) == alike(group));
                 let fits = |pair: &PairName| matches!(fit::<E>(*pair, &options, true), Fit::Fits);
                 let pairs: Vec<PairName> = here.map(|candidate| candidate.pair).filter(fits).collect();
                 if pairs.is_empty() {
@@ -166,12 +187,12 @@ impl<'a, E: Engine> Trials<'a, E> {
                 }
             }
         }
-        let with = |(&workers, measured): (&usize, &Vec<Measured>)| -> Vec<System> {
-            let options = self.told_options(workers, length);
+        let with = |(group, measured): (&Candidate, &Vec<Measured>)| -> Vec<System> {
+            let options = self.told_options(*group, length);
             let subject = Subject::of(workload, options, self.place.clone());
             measured.iter().map(|measured| System::of(&subject, measured)).collect()
         };
-        Ok(numbers.iter().zip(&measured).flat_map(with).collect())
+        Ok(groups.iter().zip(&measured).flat_map(with).collect())
     }
 
     /// The axes of the workload with a workload for each of their values. A value that does not go with what was typed says nothing about it, and is left out.
@@ -200,7 +221,8 @@ impl<'a, E: Engine> Trials<'a, E> {
             duration: Duration::from_secs_f64(summary.duration_s),
             repeat: summary.repetitions,
         };
-        command::of(workload, candidate(system), &self.told_options(summary.workers, length), self.on)
+        let candidate = Candidate::of(system);
+        command::of(workload, candidate, &self.told_options(candidate, length), self.on)
     }
 
     pub(super) fn told(
@@ -222,6 +244,8 @@ impl<'a, E: Engine> Trials<'a, E> {
             finding: Vec::new(),
             verdict: decided.verdict,
             ranking: decided.ranking,
+            shares: decided.shares,
+            durability_levels: decided.levels,
             flips,
             axes,
             heats,

@@ -1,10 +1,11 @@
 //! What to take, and why: the systems of the final, each with the workers that suit it best, beside the best one.
 
-use super::halving::{candidate, in_order};
+use super::halving::in_order;
+use super::levels::Levels;
+use super::shares::Shares;
 use super::{Candidate, Goal, Trials};
 use crate::confidence::beside_best;
 use crate::failure::Failure;
-use crate::measure::layout_of;
 use crate::results::System;
 use crate::summary::{Check, Summary, TimeShares, warnings};
 use crate::text::numbers::{bytes, counted, latency, percent, ratio};
@@ -35,7 +36,9 @@ pub struct Row {
     pub protocol: String,
     /// Of its numbers of workers, the one that suits it best.
     pub workers: usize,
-    /// Physical partitions of every table.
+    /// Of these, those that host no transactions, for they have the lock tables or the partitions: the share of them that suits it best; `null` of a system in which all do.
+    pub servers: Option<usize>,
+    /// Partitions of every table; under ORTHRUS of their locks.
     pub partitions: u32,
     /// Commits per second: the median over the repetitions.
     pub throughput_per_s: f64,
@@ -76,8 +79,12 @@ pub struct Verdict {
     pub system: String,
     /// Its workers.
     pub workers: usize,
+    /// Of these, those that serve; `null` if all host transactions.
+    pub servers: Option<usize>,
     /// Its partitions.
     pub partitions: u32,
+    /// When its commits are to count: as was asked for, or else the level that is worth its cost; where no levels were measured, the one that was.
+    pub durability: String,
     /// Those that are not told apart from it, which is not to say that they are as good.
     pub ties: Vec<String>,
     /// Whether it fulfils the goal; if not, none of the final does.
@@ -105,6 +112,10 @@ pub struct Decided {
     pub ranking: Vec<Row>,
     /// What is odd about the final.
     pub warnings: Vec<String>,
+    /// The shares of workers that were tried.
+    pub shares: Vec<Shares>,
+    /// What levels of durability cost the best one; nothing before they are measured.
+    pub levels: Option<Levels>,
     candidates: Vec<Candidate>,
 }
 
@@ -138,7 +149,7 @@ fn fastest(heat: &[System]) -> Option<&System> {
 /// The slowest system of a heat but this one, each with the workers that suited it best there.
 fn slowest<'a>(heat: &'a [System], except: &str) -> Option<&'a System> {
     let is_its_best = |system: &&System| {
-        let same = heat.iter().filter(|other| candidate(other).pair == candidate(system).pair);
+        let same = heat.iter().filter(|other| Candidate::of(other).pair == Candidate::of(system).pair);
         same.max_by(by_throughput).is_some_and(|best| std::ptr::eq(best, *system))
     };
     let others = heat.iter().filter(|system| system.summary.system() != except);
@@ -156,8 +167,8 @@ pub(super) fn of<E: Engine>(trials: &Trials<'_, E>, raced: Vec<System>) -> Resul
     let mut ranking = Vec::new();
     for (system, is_told_apart) in systems.iter().zip(is_told_apart) {
         let summary = &system.summary;
-        let pair = candidate(system).pair;
-        let options = trials.options_of(summary.workers);
+        let candidate = Candidate::of(system);
+        let engine = trials.options_of(candidate).engine_options(0);
         let failed = summary.checks.iter().filter(|check| !check.passed);
         let failed_checks: Vec<String> = failed.map(|check| check.name.clone()).collect();
         ranking.push(Row {
@@ -165,7 +176,8 @@ pub(super) fn of<E: Engine>(trials: &Trials<'_, E>, raced: Vec<System>) -> Resul
             architecture: summary.architecture.clone(),
             protocol: summary.protocol.clone(),
             workers: summary.workers,
-            partitions: layout_of::<E>(pair, &options)?.partitions,
+            servers: candidate.kept_by_servers().map(|_| candidate.servers),
+            partitions: E::arrange(candidate.pair, summary.workers, &engine)?.homes,
             throughput_per_s: summary.throughput_per_s,
             throughput_min: summary.throughput_min,
             throughput_max: summary.throughput_max,
@@ -182,13 +194,14 @@ pub(super) fn of<E: Engine>(trials: &Trials<'_, E>, raced: Vec<System>) -> Resul
             command: trials.command(trials.workload, system),
         });
     }
-    let candidates = systems.iter().map(candidate).collect();
+    let candidates = systems.iter().map(Candidate::of).collect();
     let summaries: Vec<&Summary> = systems.iter().map(|system| &system.summary).collect();
     let mut odd = warnings::of_systems(&summaries);
     odd.extend(warnings::of_short(&summaries));
     // An advice's runs are as long as its effort has them.
     let odd = odd.into_iter().map(|told| told.replace("a longer --duration", "a larger --effort")).collect();
-    Ok(Decided { verdict: verdict(&systems, &ranking), ranking, warnings: odd, candidates })
+    let verdict = verdict(&systems, &ranking);
+    Ok(Decided { verdict, ranking, warnings: odd, shares: Vec::new(), levels: None, candidates })
 }
 
 /// Which of `systems`, best first, are told apart from the first: by their repetitions, which were rounds of all of them, and by more than `model_factor`; or because only one of the two
@@ -214,7 +227,7 @@ pub(super) fn told_apart(systems: &[&System], goal: Goal, model_factor: f64) -> 
 
 /// Whether no check has failed under its system, with whatever number of workers.
 pub(super) fn is_sound(system: &System, raced: &[System]) -> bool {
-    let same = raced.iter().filter(|other| candidate(other).pair == candidate(system).pair);
+    let same = raced.iter().filter(|other| Candidate::of(other).pair == Candidate::of(system).pair);
     same.flat_map(|other| &other.summary.checks).all(|check| check.passed)
 }
 
@@ -232,7 +245,9 @@ fn verdict(systems: &[System], ranking: &[Row]) -> Verdict {
         is_sound: best.failed_checks.is_empty(),
         system: best.system.clone(),
         workers: best.workers,
+        servers: best.servers,
         partitions: best.partitions,
+        durability: systems[0].summary.durability.to_string(),
         ties: ties.collect(),
         meets_goal: best.meets_goal,
         next: behind.next().map(beside),
@@ -377,7 +392,7 @@ mod tests {
     fn who_is_faster_is_told_apart_where_nobody_keeps_the_goal() {
         let (slow, fast) = ([100.0, 101.0, 100.5], [1000.0, 1001.0, 1000.5]);
         let (first, second) = (system(ProtocolName::Silo, 2, &slow), system(ProtocolName::Occ, 2, &fast));
-        let goal = |latency_p99| Goal { latency_p99: Some(latency_p99) };
+        let goal = |latency_p99| Goal { latency_p99: Some(latency_p99), ..Goal::default() };
         let of = |goal: Goal| told_apart(&[&first, &second, &first], goal, 1.0);
         assert_eq!(of(goal(Duration::from_nanos(1))), [false, true, false]);
         // Order is by throughput where it is kept, and nobody is behind who is ahead.

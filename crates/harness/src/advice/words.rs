@@ -1,6 +1,6 @@
 //! An advice in sentences.
 
-use super::{AxisTold, Beside, Flip, Goal, OnMachine, Row};
+use super::{AxisTold, Beside, Flip, Goal, OnMachine, Row, Shares};
 use crate::subject::shown;
 use crate::text::durations;
 use crate::text::numbers::{counted, latency, part_of_best, ratio, thousands};
@@ -36,6 +36,9 @@ impl OnMachine {
         if let Some(goal) = goal.latency_p99 {
             sentences.push(against_goal(best, &durations::show(goal)));
         }
+        sentences.extend(self.partitioned());
+        sentences
+            .extend(self.durability_levels.iter().flat_map(|levels| levels.in_sentences(self.simulated)));
         sentences.extend(self.not_told_apart());
         sentences.extend(self.verdict.next.as_ref().map(|next| {
             let next_of =
@@ -58,6 +61,32 @@ impl OnMachine {
             sentences.push(format!("No other system leads anywhere along {}.", names.join(", ")));
         }
         sentences
+    }
+
+    /// How many of its workers serve, and what other shares brought; or that its partitions go by its workers.
+    fn partitioned(&self) -> Option<String> {
+        let best = &self.ranking[0];
+        let Some(servers) = best.servers else {
+            let is_by_workers = best.partitions > 1 && best.partitions as usize == best.workers;
+            return is_by_workers.then(|| {
+                "It has a partition for each worker, as its architecture does by itself.".to_owned()
+            });
+        };
+        let is_it = |shares: &&Shares| shares.system == best.system;
+        let tried = self.shares.iter().find(|shares| is_it(shares) && shares.workers == best.workers);
+        Some(tried.map_or_else(
+            || {
+                let keep = if servers == 1 { "serves" } else { "serve" };
+                let with = self.shares.iter().filter(is_it).map(|shares| shares.workers.to_string());
+                let with: Vec<String> = with.collect();
+                let why = match &with[..] {
+                    [] => "other shares were not tried".to_owned(),
+                    with => format!("other shares were tried with {} workers", with.join(" and ")),
+                };
+                format!("Of its {} {servers} {keep}: {why}.", counted(best.workers, "worker"))
+            },
+            Shares::in_a_sentence,
+        ))
     }
 
     /// Who is not told apart from the best, and how far they are from it.
@@ -122,7 +151,7 @@ fn named(axis: &str, own: &str) -> String {
 
 fn taken(best: &Row, durability: &str) -> String {
     format!(
-        "Take {} with {} and {}, durability {durability}: {} transactions a second{}.",
+        "Take {} with {} and {}: {} transactions a second at durability {durability}{}.",
         best.system,
         counted(best.workers, "worker"),
         counted(best.partitions as usize, "partition"),
