@@ -141,6 +141,89 @@ fn a_partition_of_one_row_draws_the_other_row_elsewhere() {
     }
 }
 
+/// Accounts of a region lie together, and so do a payment and its lines.
+const REGIONS: &str = r#"
+[tables.accounts]
+rows = 40
+columns = ["balance"]
+fill = { balance = 1000 }
+partition_key = "key / 10"
+[tables.payments]
+rows = 0
+capacity = 100_000
+columns = ["from_account"]
+[tables.lines]
+rows = 0
+capacity = 100_000
+columns = ["account", "amount"]
+ordered = true
+partition_key = "key / 2"
+[transactions.pay]
+weight = 90
+draw = [
+    { name = "from", row_of = "accounts", remote = 0 },
+    { name = "to", row_of = "accounts", remote = REMOTE, other_than = "from" },
+    { name = "payment", new_key_of = "payments" },
+]
+steps = [
+    { update = "accounts", key = "from", set = { balance = "balance - 1" } },
+    { update = "accounts", key = "to", set = { balance = "balance + 1" } },
+    { insert = "payments", key = "payment", set = { from_account = "from" } },
+    { insert = "lines", key = "2 * payment", set = { account = "from", amount = -1 } },
+    { insert = "lines", key = "2 * payment + 1", set = { account = "to", amount = 1 } },
+]
+[[invariants]]
+sum_of = "accounts.balance"
+"#;
+
+#[test]
+fn tables_with_a_partition_key_are_served_by_every_architecture() {
+    let folder = fresh_folder("files-partition-key");
+    let latest = "[transactions.latest]\nweight = 10\nsteps = [{ scan = 'lines', key = 0, rows = 5 }]\n";
+    let text = REGIONS.replace("REMOTE", "30").replace("[[invariants]]", &format!("{latest}[[invariants]]"));
+    written(&folder, "regions.toml", &text);
+    // One group: all but one partition are empty.
+    written(&folder, "few.toml", &text.replace("key / 10\"", "key / 40\""));
+    for system in [
+        "partitioned-serial none",
+        "delegation no-wait",
+        "dora no-wait",
+        "orthrus none",
+        "shared-everything silo",
+    ] {
+        let (architecture, protocol) = system.split_once(' ').expect("two names");
+        for file in ["regions.toml", "few.toml"] {
+            let line = ["check", file, "--architecture", architecture, "--protocol", protocol];
+            let ran = run(&folder, &[&line[..], &["--workers", "3", "--transactions", "1000"]].concat());
+            assert_nothing_wrong(&ran, &format!("{file} {system}"));
+        }
+    }
+    for line in [
+        "check regions.toml --architecture partitioned-serial --explore random --seeds 20",
+        "check regions.toml --protocol no-wait --instances 2 --workers 2 --transactions 1000",
+    ] {
+        assert_nothing_wrong(&run(&folder, &line.split(' ').collect::<Vec<_>>()), line);
+    }
+}
+
+#[test]
+fn what_lies_together_needs_no_messages() {
+    let folder = fresh_folder("files-together");
+    let apart = REGIONS.replace("partition_key = \"key / 2\"\n", "");
+    for (remote, text, is_told) in [("0", REGIONS, false), ("50", REGIONS, true), ("0", apart.as_str(), true)]
+    {
+        written(&folder, "regions.toml", &text.replace("REMOTE", remote));
+        let line = ["run", "regions.toml", "--architecture", "delegation", "--protocol", "no-wait"];
+        let ran = run(&folder, &[&line[..], SHORT].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let told = ran.json();
+        assert!(failed(&told).is_empty(), "{}", ran.out);
+        assert!(told["commits"].as_u64().is_some_and(|commits| commits > 0), "{}", ran.out);
+        let messages = told["messages_per_txn"].as_f64().expect("a number");
+        assert_eq!(messages > 0.0, is_told, "{messages} messages a transaction, {remote} %");
+    }
+}
+
 /// A row that the transaction itself has updated or inserted says which one is next.
 #[test]
 fn plans_know_what_a_transaction_writes_itself() {

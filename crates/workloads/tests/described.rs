@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Store, parameters};
-use contract::{Key, Outcome, Seat, TableId, Workload};
+use contract::{Client, Key, Outcome, Seat, TableId, Workload};
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -270,6 +271,80 @@ fn a_goal_is_told() {
     assert_eq!(of_text(BANK).expect("a workload").goal(), Goal::default());
 }
 
+/// Lines of an order lie beside it.
+const REGIONS: &str = r#"
+[tables.customers]
+rows = 4000
+columns = ["orders"]
+partition_key = "key / 100"
+[tables.lines]
+rows = 0
+capacity = 1000
+columns = ["customer"]
+ordered = true
+partition_key = "key / 2"
+[tables.orders]
+rows = 0
+capacity = 1000
+columns = ["customer"]
+[transactions.order]
+weight = 1
+draw = [
+    { name = "customer", row_of = "customers", theta = 0.9, remote = 0 },
+    { name = "other", row_of = "customers", remote = 100, other_than = "customer" },
+    { name = "order", new_key_of = "orders" },
+]
+steps = [
+    { update = "customers", key = "customer", set = { orders = "orders + 1" } },
+    { insert = "orders", key = "order", set = { customer = "customer" } },
+    { insert = "lines", key = "2 * order", set = { customer = "customer" } },
+    { insert = "lines", key = "2 * order + 1", set = { customer = "customer" } },
+    { read = "customers", key = "other" },
+    { scan = "lines", key = 0, rows = 10 },
+]
+"#;
+
+#[test]
+fn rows_of_a_partition_key_lie_together() {
+    let workload = of_text(REGIONS).expect("a workload");
+    let (tables, partitions) = (workload.tables(), 8);
+    let lives_in = |table: u16, key: u64| (tables[usize::from(table)].partition)(Key(key), partitions).0;
+    let places: Vec<u32> = (0..1000).step_by(50).map(|key| lives_in(0, key)).collect();
+    assert_eq!(places, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 0, 0, 1, 1]);
+    for worker in 0..8 {
+        let mut store = Store::new(&workload);
+        let mut client = workload.client(Seat::new(worker, 8, 42).over(partitions));
+        for _ in 0..100 {
+            store.forget();
+            store.run(&mut client);
+            let at: Vec<u32> = store.log.iter().map(|(table, key, ..)| lives_in(*table, *key)).collect();
+            let home = worker as u32;
+            assert_eq!(at[..4], [home; 4], "the customer, the order and its lines: {:?}", store.log);
+            assert_ne!(at[4], home, "another customer: {:?}", store.log);
+        }
+        // A scan may come to all partitions.
+        let planned = common::planned(&mut store, &client.next());
+        let lines: HashSet<u32> =
+            planned.iter().filter(|key| key.0 == 1).map(|key| lives_in(1, key.1)).collect();
+        assert_eq!(lines.len(), 8, "{planned:?}");
+    }
+}
+
+/// Otherwise a check, which loads a thousand rows, would have all of them in one partition.
+#[test]
+fn fewer_rows_are_smaller_groups() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("it.toml");
+    fs::write(&file, REGIONS).expect("written");
+    for (most, apart) in [("4000", 100), ("1000", 25), ("10", 1)] {
+        let given = [("file", file.to_str().expect("a path")), ("most-rows", most)];
+        let tables = Described::new(&parameters(&given)).expect("a workload").tables();
+        let at = |table: usize, key| (tables[table].partition)(Key(key), 1 << 20).0;
+        assert_eq!((at(0, apart - 1), at(0, apart)), (0, 1), "{most}");
+        assert_eq!((at(1, 1), at(1, 2)), (0, 1), "no row of it was cut");
+    }
+}
+
 fn many_tables() -> String {
     let tables = (0..1001).map(|number| format!("[tables.t{number}]\nrows = 1\ncolumns = ['a']\n"));
     tables.chain([BANK.replace("[tables.accounts]", "[tables.t]")]).skip(1).collect()
@@ -389,6 +464,18 @@ fn what_is_wrong_is_said_with_its_place() {
         (
             &BANK.replace("rows = 2\n", "rows = 2\nrow_bytes = 12\n"),
             "tables.accounts: row_bytes 12: allowed: a multiple of 8 from 16",
+        ),
+        (
+            &BANK.replace("rows = 2\n", "rows = 2\npartition_key = \"key / 0\"\n"),
+            "tables.accounts: line 4: partition_key 'key / 0': allowed: key, or key / N with a whole N from 1 to 68719476736",
+        ),
+        (
+            &BANK.replace("rows = 2\n", "rows = 2\npartition_key = \"balance\"\n"),
+            "tables.accounts: line 4: partition_key 'balance': allowed: key, or key / N with a whole N",
+        ),
+        (
+            &BANK.replace("rows = 2\n", "rows = 2\npartition_key = 5\n"),
+            "line 4: expected \"key\", or \"key / N\" in quotes",
         ),
         (&BANK.replace("other_than = \"from\"", "theta = 1.5"), "draw to:"),
         (&format!("{BANK}[goal]\nlatency_p99_us = 0\n"), "goal: latency_p99_us 0: allowed: more than 0"),

@@ -22,7 +22,7 @@ impl DescribedClient {
         DescribedClient {
             specification,
             kinds: AliasTable::new(&weights),
-            drawing: Drawing::new(generator(seat), seat),
+            drawing: Drawing::new(generator(seat), seat, &specification.tables),
             partitions: seat.partitions,
         }
     }

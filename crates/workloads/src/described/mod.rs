@@ -12,6 +12,7 @@
 //! capacity = 1_000_000
 //! columns = ["account", "amount"]
 //! ordered = true                    # so that it can be scanned
+//! partition_key = "key / 100"       # keys of one hundred lie in one partition; by default each key goes round
 //!
 //! [transactions.transfer]
 //! weight = 90                       # beside those of the others
@@ -36,8 +37,8 @@
 //! sum_of = "accounts.balance"       # no transaction changes it
 //! ```
 //!
-//! *Draws.* A `row_of` a table is the key of a loaded row, 0 to `rows` - 1: uniform, or zipfian with `theta`, key 0 the hottest; `other_than` what was drawn before; with `remote` of the client's home
-//! partition, but so many percent of another (partitions are remainders of keys). A `new_key_of` a table is one that nobody has. `from` and `to` draw a number.
+//! *Draws.* A `row_of` a table is the key of a loaded row, 0 to `rows` - 1: uniform, or zipfian with `theta`, key 0 the hottest, or with `remote` the first of each partition; `other_than` what was drawn before; with `remote` of the client's home
+//! partition, but so many percent of another (partitions are remainders of keys, or of their quotients: `partition_key.rs`). A `new_key_of` a table is one that nobody has. `from` and `to` draw a number.
 //!
 //! *Steps* read, update, write (blindly), insert, delete and scan, in their order. Keys and values are expressions (`expression.rs`) of what was drawn, of columns of rows that were read before (`as`), and
 //! in `set` and `require` of the row's own columns. A row of which `require` does not hold rolls the transaction back; one that is missing is left out, or rolls it back (`missing = "roll-back"`).
@@ -52,6 +53,7 @@ mod draws;
 mod examples;
 mod expression;
 mod kind;
+mod partition_key;
 mod specification;
 mod transaction;
 
@@ -246,7 +248,7 @@ impl Workload for Described {
             rows: table.rows,
             capacity: table.capacity,
             indexing: if table.is_ordered { Indexing::Ordered } else { Indexing::Hashed },
-            partition: TableDescription::partition_by_remainder,
+            partition: table.partition_key.function(),
         };
         self.specification.tables.iter().map(table).collect()
     }

@@ -2,6 +2,7 @@
 
 use super::expression::{Condition, Expression, Name};
 use super::kind::FileKind;
+use super::partition_key::PartitionKey;
 use crate::random::Chance;
 use crate::zipf::Zipf;
 use contract::{Durability, TableId};
@@ -18,7 +19,7 @@ pub(super) const MOST_VARIABLES: usize = 32;
 /// Bytes of the longest row.
 pub(super) const MOST_ROW_BYTES: usize = 4096;
 /// Rows of a table that are loaded at most.
-const MOST_ROWS: u64 = 1 << 36;
+pub(super) const MOST_ROWS: u64 = 1 << 36;
 /// Rows that a scan shows at most.
 const MOST_SCANNED: usize = 10_000;
 /// Tables at most.
@@ -37,6 +38,7 @@ pub(super) struct Table {
     pub columns: Vec<String>,
     pub row_bytes: usize,
     pub is_ordered: bool,
+    pub partition_key: PartitionKey,
     /// What each column holds at first.
     pub fill: Vec<i64>,
 }
@@ -53,9 +55,9 @@ pub(super) enum DrawKind {
     /// Of these, all alike.
     Number { from: i64, to: i64 },
     /// The key of a loaded row.
-    Row { rows: u64, zipf: Option<Zipf>, other_than: Option<usize>, place: Where },
+    Row { table: TableId, zipf: Option<Zipf>, other_than: Option<usize>, place: Where },
     /// A key that nobody has, beyond those of loaded rows.
-    New { first: u64 },
+    New { table: TableId },
 }
 
 /// In which partition a row is.
@@ -193,11 +195,15 @@ struct GoalText {
 #[serde(deny_unknown_fields)]
 struct TableText {
     rows: u64,
+    /// Before they were cut.
+    #[serde(skip)]
+    written_rows: Option<u64>,
     capacity: Option<u64>,
     columns: Vec<String>,
     row_bytes: Option<usize>,
     #[serde(default)]
     ordered: bool,
+    partition_key: Option<Spanned<PartitionKeyText>>,
     #[serde(default)]
     fill: BTreeMap<String, i64>,
 }
@@ -272,6 +278,13 @@ impl<'de> Deserialize<'de> for ExpressionText {
     }
 }
 
+/// Whatever is written, to be told what is allowed.
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected \"key\", or \"key / N\" in quotes")]
+enum PartitionKeyText {
+    Text(String),
+}
+
 #[derive(Clone, Copy, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 enum Missing {
@@ -328,8 +341,11 @@ impl Specification {
                 return Err(format!("it has {there} {what}; allowed: 1 to {most}"));
             }
         }
-        let tables =
-            file.tables.iter().map(|(name, table)| table.checked(name)).collect::<Result<Vec<_>, _>>()?;
+        let tables = file
+            .tables
+            .iter()
+            .map(|(name, table)| table.checked(name, text))
+            .collect::<Result<Vec<_>, _>>()?;
         let kinds = file
             .transactions
             .iter()
@@ -372,6 +388,7 @@ impl Adjustments {
     fn apply(&self, file: &mut FileText) {
         if let Some(most) = self.most_rows {
             for table in file.tables.values_mut() {
+                table.written_rows = Some(table.rows);
                 table.rows = table.rows.min(most);
                 // Room takes time, too.
                 let room = most.saturating_mul(ROOM_A_ROW);
@@ -439,7 +456,7 @@ fn line_of(text: &str, at: usize) -> usize {
 }
 
 impl TableText {
-    fn checked(&self, name: &str) -> Result<Table, String> {
+    fn checked(&self, name: &str, text: &str) -> Result<Table, String> {
         let refuse = |what: String| Err(format!("tables.{name}: {what}"));
         let columns = &self.columns;
         if columns.is_empty() {
@@ -464,6 +481,20 @@ impl TableText {
         if let Some(other) = self.fill.keys().find(|column| !columns.contains(column)) {
             return refuse(format!("fill.{other}: allowed: {}", allowed(columns.iter().map(String::as_str))));
         }
+        let partition_key = match &self.partition_key {
+            None => PartitionKey::default(),
+            Some(spanned) => {
+                let PartitionKeyText::Text(key) = spanned.get_ref();
+                let parsed = PartitionKey::parse(key, self.written_rows.unwrap_or(self.rows), self.rows);
+                match parsed {
+                    Ok(parsed) => parsed,
+                    Err(why) => {
+                        let (line, key) = (line_of(text, spanned.span().start), shortened(key));
+                        return refuse(format!("line {line}: partition_key '{key}': {why}"));
+                    }
+                }
+            }
+        };
         let fill = columns.iter().map(|column| self.fill.get(column).copied().unwrap_or(0)).collect();
         let capacity = self.capacity.unwrap_or(self.rows).max(self.rows).max(1024);
         Ok(Table {
@@ -473,6 +504,7 @@ impl TableText {
             columns: columns.clone(),
             row_bytes,
             is_ordered: self.ordered,
+            partition_key,
             fill,
         })
     }
@@ -571,7 +603,8 @@ impl DrawText {
         let of_rows = [theta.is_some(), other_than.is_some(), remote.is_some()].contains(&true);
         let kind = match (row_of, new_key_of, from, to) {
             (Some(table), None, None, None) => {
-                let rows = tables[table_of(table, tables)?.index()].rows;
+                let id = table_of(table, tables)?;
+                let rows = tables[id.index()].rows;
                 let known = |other: &String| {
                     before.iter().position(|draw| draw.name == *other).ok_or_else(|| {
                         let names = allowed(before.iter().map(|draw| draw.name.as_str()));
@@ -594,11 +627,9 @@ impl DrawText {
                         return Err(format!("remote {other}: allowed: a percentage from 0 to 100"));
                     }
                 };
-                DrawKind::Row { rows, zipf, other_than, place }
+                DrawKind::Row { table: id, zipf, other_than, place }
             }
-            (None, Some(table), None, None) if !of_rows => {
-                DrawKind::New { first: tables[table_of(table, tables)?.index()].rows }
-            }
+            (None, Some(table), None, None) if !of_rows => DrawKind::New { table: table_of(table, tables)? },
             (None, None, Some(from), Some(to)) if !of_rows && from <= to => {
                 DrawKind::Number { from: *from, to: *to }
             }

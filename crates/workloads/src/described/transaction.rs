@@ -232,7 +232,8 @@ impl Procedure for DescribedTransaction {
                 Action::Scan { .. } => {
                     // How far it comes depends on which keys there are, and where they live on which partitions there are.
                     plan.leave_open();
-                    (0..u64::from(self.partitions)).for_each(|key| plan.declare(step.table, Key(key)));
+                    let by = self.specification.tables[step.table.index()].partition_key;
+                    (0..self.partitions).for_each(|partition| plan.declare(step.table, by.key_in(partition)));
                 }
             }
             if step.foresight.reads || step.foresight.writes {
