@@ -59,6 +59,22 @@ fn a_part_of_what_a_system_can_is_asked_of_each() {
 }
 
 /// Simulated, so that it is the same each time: the response times grow with the rate, and the page shows where they bend.
+/// The short run that finds what the system can has a log, and leaves none: the one that is asked for begins as it should.
+#[test]
+fn what_a_logged_system_can_is_found_beside_its_log() {
+    let folder = fresh_folder("open-loop-logged");
+    let line = "run micro --protocol silo --workers 1 --rate 20% --durability buffered --log log --records 2000 --warmup 5ms --duration 50ms \
+                --repeat 1 --json";
+    let ran = run(&folder, &line.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(
+        ran.json()["arrivals"]["capacity_per_s"].as_f64().is_some_and(|per_s| per_s > 0.0),
+        "{}",
+        ran.out
+    );
+    assert!(folder.join("log/MANIFEST").exists() && !folder.join("log/store-0").exists());
+}
+
 #[test]
 fn a_sweep_over_rates_is_a_curve() {
     let folder = fresh_folder("open-loop-curve");

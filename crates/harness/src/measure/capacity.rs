@@ -1,6 +1,7 @@
 //! What a system commits in a closed loop: what the rate of an open one may be a part of (`--rate 50%`).
 //!
-//! A short run before the first repetition tells, of the system itself over the same workload. It logs if the repetitions do, for a log is part of what a system can; and counts for nothing else.
+//! A short run before the first repetition tells, of the system itself over the same workload. It logs if the repetitions do, for a log is part of what a system can: into a folder of its own below theirs, which goes with its store. And it
+//! counts for nothing else.
 
 use crate::options::RunOptions;
 use crate::text::numbers::thousands;
@@ -19,6 +20,7 @@ pub fn trial(options: &RunOptions) -> RunOptions {
     };
     options.engine.open_loop = None;
     options.engine.series = false;
+    options.logging.each_apart = true;
     options
 }
 
