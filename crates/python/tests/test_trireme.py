@@ -1,6 +1,7 @@
 """The package as a wheel has it: python -m unittest discover crates/python/tests, with the wheel installed."""
 
 import contextlib
+import importlib.util
 import io
 import json
 import os
@@ -12,6 +13,8 @@ import threading
 import unittest
 from pathlib import Path
 from unittest import mock
+
+import pandas as pd
 
 import trireme
 from trireme.command import _FLAGS, program
@@ -94,6 +97,70 @@ class Results(unittest.TestCase):
     def test_the_module_is_the_command(self):
         ended = subprocess.run([sys.executable, "-m", "trireme", "list", "--json"], capture_output=True, check=True)
         self.assertIn("workloads", json.loads(ended.stdout))
+
+
+def example():
+    """The script that draws figure 2, as a module."""
+    file = Path(__file__).parents[1] / "examples" / "figure_2.py"
+    spec = importlib.util.spec_from_file_location("figure_2", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class FigureTwo(unittest.TestCase):
+    @unittest.skipUnless(importlib.util.find_spec("tomllib"), "Python 3.11 reads TOML")
+    def test_its_panels_are_the_repositorys_experiments(self):
+        import tomllib
+
+        figure = example()
+        for panel in "abcd":
+            file = Path(__file__).parents[3] / "experiments" / "trireme" / f"fig-2{panel}.toml"
+            theirs, ours = tomllib.loads(file.read_text(encoding="utf-8")), figure.experiment(panel)
+            how_long = {"warmup", "duration", "repeat"}
+            self.assertEqual(
+                {name: value for name, value in ours["base"].items() if name not in how_long},
+                {name: value for name, value in theirs["base"].items() if name not in how_long},
+            )
+            self.assertEqual(ours["workload"], theirs["workload"])
+            systems, all_systems = ours["axes"].pop("system"), theirs["axes"].pop("system")
+            # The file of 2c has three more, which the paper speaks of and does not draw.
+            self.assertEqual(systems, all_systems[: len(systems)])
+            self.assertEqual(len(systems), {"a": 3, "b": 3, "c": 5, "d": 4}[panel])
+            self.assertEqual(ours["axes"], theirs["axes"])
+
+    @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "the example draws with matplotlib")
+    def test_panels_are_drawn_alone_and_together(self):
+        figure = example()
+        asked = []
+
+        def sweep(experiment, on):
+            asked.append((experiment["title"], on))
+            (over,) = set(experiment["axes"]) - {"system"}
+            rows = [
+                {"system": system, over: at, "workers": at if over == "workers" else 4, "throughput_per_s": 1e6 * (at + 1)}
+                for system in experiment["axes"]["system"]
+                for at in experiment["axes"][over]
+            ]
+            return pd.DataFrame(rows)
+
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(trireme, "sweep", sweep):
+            told = io.StringIO()
+            with contextlib.redirect_stdout(told):
+                figure.main([f"{folder}/two.png", "--quick", "--only", "d,b"])
+                figure.main([f"{folder}/quick.png", "--quick"])
+            drawn = {file.name: file.read_bytes() for file in Path(folder).iterdir()}
+        self.assertEqual(set(drawn), {"two.png", "two-b.png", "two-d.png", "quick.png", "quick-a.png", "quick-d.png"})
+        for picture in drawn.values():
+            self.assertTrue(picture.startswith(b"\x89PNG"))
+        width = lambda name: int.from_bytes(drawn[name][16:20], "big")
+        self.assertEqual(width("two.png"), 2 * width("two-b.png"))
+        titles = ["Figure 2d: No hot records", "Figure 2b: NO_WAIT", "Figure 2a: DL_DETECT", "Figure 2d: No hot records"]
+        self.assertEqual(asked, [(title, "haswell-ex-4x18") for title in titles])
+        self.assertIn("Figure 2b, NO_WAIT: transactions per second", told.getvalue())
+        with contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
+            figure.main(["--only", "a,e"])
+        self.assertIn("a,e: allowed: some of a,b,c,d, between commas", said.getvalue())
 
 
 class Databases(unittest.TestCase):
