@@ -18,7 +18,7 @@ use harness::sweep::claims::{Standing, Sum, Told};
 use harness::sweep::{Conducted, Experiment};
 use harness::text::names;
 use harness::text::numbers::{counted, latency, latency_if_any, part_of_best, percent, ratio, thousands};
-use harness::validation::{Both, Compared, Validation};
+use harness::validation::{Both, Compared, Comparisons, KindErrors, ModelError, Validation};
 use history::{Dependencies, DependencyKind};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -550,11 +550,12 @@ pub fn of_validation(validation: &Validation) -> String {
     let _ = write!(
         text,
         "\nsimulated throughput is off by a factor of {:.2} in the geometric mean, {:.2} at worst; {order}\nthe rounds on \
-         the hardware are off their medians by {:.3}\n\n{}\n",
+         the hardware are off their medians by {:.3}\n\n{}\n{}",
         validation.mean_factor,
         validation.worst_factor,
         validation.hardware_spread,
-        model_errors(validation)
+        model_errors(&validation.errors, &validation.comparisons),
+        deployments(validation)
     );
     finish(text, &validation.warnings, None)
 }
@@ -564,6 +565,7 @@ fn compared(rows: &[Compared]) -> Table {
         "architecture",
         "protocol",
         "workers",
+        "channel",
         "measured/s",
         "from",
         "to",
@@ -574,7 +576,7 @@ fn compared(rows: &[Compared]) -> Table {
         "aborts/commit",
         "simulated",
     ];
-    let mut table = ruled(&head, &[2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+    let mut table = ruled(&head, &[2, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
     for row in rows {
         let mean = |of: fn(&Both) -> f64| {
             row.mean_ns.map_or(String::new(), |both| latency(of(&both).round() as u64))
@@ -583,6 +585,7 @@ fn compared(rows: &[Compared]) -> Table {
             row.architecture.clone(),
             names::protocol(&row.architecture, &row.protocol).to_owned(),
             row.workers.to_string(),
+            row.channel.map_or(String::new(), |channel| format!("{channel}, {} instances", row.instances)),
             thousands(row.measured_per_s),
             thousands(row.measured_min),
             thousands(row.measured_max),
@@ -597,13 +600,24 @@ fn compared(rows: &[Compared]) -> Table {
     table
 }
 
+/// The errors of deployments, which are told apart from those of one instance.
+fn deployments(validation: &Validation) -> String {
+    let Some(KindErrors { deployed, errors, comparisons, .. }) = &validation.deployments else {
+        return String::new();
+    };
+    format!(
+        "\nthat is of systems of one instance; deployments ({deployed}), and what is compared with them, are off by\n\n{}\n",
+        model_errors(errors, comparisons)
+    )
+}
+
 /// How far the model is off, by what is asked of it.
-fn model_errors(validation: &Validation) -> Table {
+fn model_errors(errors: &BTreeMap<String, ModelError>, all: &BTreeMap<String, Comparisons>) -> Table {
     let head =
         ["off by a factor, of so many", "a value", "two systems at one point", "one system at two points"];
     let mut table = ruled(&head, &[1, 2, 3]);
-    for (measure, comparisons) in &validation.comparisons {
-        let error = validation.errors.get(measure);
+    for (measure, comparisons) in all {
+        let error = errors.get(measure);
         let cell = |factor: Option<f64>, of: usize| match factor {
             Some(factor) => format!("{factor:.2}  ({of})"),
             None => format!("not told  ({of})"),

@@ -127,7 +127,7 @@ const BATCHES: usize = 11;
 
 /// Eight bytes there and back between the first two workers, each of which looks again until they have come; the median of some batches. `None`: the system gives no
 /// such sockets.
-fn socket_round_trip_ns(family: Family) -> Option<f64> {
+pub(crate) fn socket_round_trip_ns(family: Family) -> Option<f64> {
     let (one, other) = Socket::pair(family).ok()?;
     let ends = [Mutex::new(one), Mutex::new(other)];
     let mut batches = worker::run(2, |me| {

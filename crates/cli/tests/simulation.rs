@@ -578,6 +578,52 @@ fn a_machine_is_held_against_the_one_at_hand() {
     assert_eq!(refused.code, Some(2));
 }
 
+/// On the hardware each instance is a process; the error of deployments is told apart.
+#[test]
+fn a_deployment_is_held_against_processes_of_the_machine_at_hand() {
+    let folder = fresh_folder("validated-deployment");
+    let line = "validate --commit=errors.json micro --records 2000 --hot 0 --operations 2 --remote 1 --multi-partition 5 --workers 2 --instances 2 \
+                --channel unix --warmup 1ms --duration 20ms --repeat 1 --out here --json";
+    let ran = on(&folder, line, &machine("westmere-ex-8x10.toml"));
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let told = "round 1, micro records=2000 hot=0 operations=2 remote=1 multi-partition=5, 2 instances over unix, 2 workers\n";
+    assert!(ran.err.contains(told), "{}", ran.err);
+    let validation = ran.json();
+    let rows = validation["rows"].as_array().expect("rows");
+    let protocols: Vec<_> = rows.iter().map(|row| row["protocol"].as_str().expect("a name")).collect();
+    assert_eq!(protocols, ["no-wait", "silo"]);
+    for row in rows {
+        assert_eq!((&row["kind"], &row["instances"]), (&"deployments".into(), &2.into()), "{row}");
+        assert_eq!((&row["channel"], &row["workers"]), (&"unix".into(), &2.into()), "{row}");
+        assert!(
+            row["simulated_per_s"].as_f64() > Some(0.0) && row["measured_per_s"].as_f64() > Some(0.0),
+            "{row}"
+        );
+    }
+    let (one, several) =
+        (&validation["comparisons"]["throughput"], &validation["deployments"]["comparisons"]["throughput"]);
+    assert_eq!(
+        (&one["value"], &several["value"], &several["between_systems"]),
+        (&0.into(), &2.into(), &1.into())
+    );
+    let text = fs::read_to_string(folder.join("errors.json")).expect("errors");
+    let errors = ModelErrors::parse(&text).expect("errors");
+    let deployments = errors.deployments.expect("they were validated");
+    assert_eq!(deployments.workloads, ["micro records=2000 hot=0 operations=2 remote=1 multi-partition=5"]);
+    assert_eq!(
+        (deployments.deployed.as_str(), errors.workloads.len()),
+        ("each instance a process of its own", 0)
+    );
+
+    // For people, from what is there; and without a channel it is refused before anything is measured.
+    let again = on(&folder, line.trim_end_matches(" --json"), &machine("westmere-ex-8x10.toml"));
+    assert!(again.out.contains("unix, 2 instances"), "{}", again.out);
+    assert!(again.out.contains("deployments (each instance a process of its own)"), "{}", again.out);
+    let refused = on(&folder, line, &haswell());
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("no table [channels.unix]"), "{}", refused.err);
+}
+
 #[test]
 fn a_commit_is_durable_once_the_simulated_disk_has_synced_its_epoch() {
     let folder = fresh_folder("simulated-durable");

@@ -13,7 +13,7 @@ use crate::summary::{COMPARISON_SCHEMA, Comparison, Row, Summary, Unmeasured, me
 use crate::summary::{Measured, Turns, warnings};
 use crate::text::dates::Utc;
 use crate::text::numbers::{ratio, thousands};
-use crate::validation::ModelErrors;
+use crate::validation::{Kind, ModelErrors};
 use contract::{LatencyHistogram, PairName, Series};
 use serde::Serialize;
 use serde_json::Value;
@@ -169,7 +169,10 @@ impl<'a> CompareResult<'a> {
         let model_error = match (&surroundings.validated, subject.place.simulated) {
             (_, false) => 1.0,
             (Ok(errors), true) => {
-                errors.of("throughput").map_or(f64::INFINITY, |error| error.between_systems)
+                let kinds = systems.iter().map(|system| Kind::of(system.summary.instances));
+                let kind = kinds.reduce(Kind::beside).unwrap_or(Kind::OneInstance);
+                let error = errors.of_kind("throughput", kind);
+                error.map_or(f64::INFINITY, |(error, _)| error.between_systems)
             }
             (Err(_), true) => f64::INFINITY,
         };

@@ -1,7 +1,7 @@
 //! `doctor --calibrate`: this machine as a machine file.
 //!
 //! What can be measured alone is: latencies of each level by a chain of dependent reads, of another core's line by a ball
-//! that two threads throw, the costs of an atomic, a pause and the clock. Three numbers cannot, and are found by simulating
+//! that two threads throw, the costs of an atomic, a pause and the clock, and of a message over sockets. Three numbers cannot, and are found by simulating
 //! what was measured until both agree: what a line's transfer takes, on the ball; what computation takes, and what part of
 //! a wait a core overlaps, on *one* system with *one* worker. Nothing else is fitted, so that all the rest, every other pair
 //! and number of workers, can be used to judge the machine (`trireme validate`).
@@ -14,9 +14,11 @@
 //! |---|---|
 //! | `mod.rs` | the whole, and what it says of itself |
 //! | [`rounds`] | measuring, by turns |
+//! | [`channels`] | what a message over sockets takes |
 //! | [`numbers`] | the numbers as a machine file |
 //! | [`fit`] | the numbers that are found by simulating |
 
+mod channels;
 mod fit;
 mod numbers;
 mod rounds;

@@ -1,10 +1,12 @@
 //! A machine's numbers, and the file that has them.
 
+use super::channels;
 use super::rounds::Measured;
 use harness::Failure;
 use machine::hardware::environment::Environment;
 use machine::hardware::topology::Topology;
 use machine::simulated::Description;
+use machine::simulated::description::Channel;
 use std::fmt::Write;
 
 /// This machine's numbers, as its file has them.
@@ -25,6 +27,8 @@ pub(super) struct Numbers {
     pub(super) clock_cycles: u64,
     pub(super) stall_percent: u64,
     pub(super) work_percent: u64,
+    /// By the names of their tables.
+    pub(super) channels: Vec<(&'static str, Channel)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +91,7 @@ impl Numbers {
             clock_cycles: whole("clock_cycles", 30.0),
             stall_percent: 100,
             work_percent: 100,
+            channels: channels::of(measured),
         }
     }
 
@@ -146,7 +151,7 @@ impl Numbers {
             JITTER_NS * self.frequency_mhz / 1000
         ));
         line("[contention]\nread_interval_cycles = 1\ntransfer_percent = 100");
-        text
+        text + &channels::text(&self.channels)
     }
 
     pub(super) fn description(&self, environment: &Environment) -> Result<Description, Failure> {
@@ -188,6 +193,7 @@ pub(super) mod tests {
             clock_cycles: 30,
             stall_percent: 100,
             work_percent: 100,
+            channels: Vec::new(),
         }
     }
 

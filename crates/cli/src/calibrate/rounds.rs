@@ -2,7 +2,7 @@
 
 use super::fit::measured_per_s;
 use super::numbers::Sizes;
-use super::{FEW_RECORDS, MANY_RECORDS};
+use super::{FEW_RECORDS, MANY_RECORDS, channels};
 use harness::Failure;
 use machine::hardware::environment::Environment;
 use machine::hardware::facts::{self, Bench, Distance};
@@ -57,6 +57,7 @@ pub(super) fn measure_round(
     let near = facts.line_round_trips_ns.iter().find(|(distance, _)| *distance == Distance::SameSocket);
     let trip = near.or_else(|| facts.line_round_trips_ns.last());
     all.extend(trip.map(|(_, ns)| ("line_round_trip_ns", *ns)));
+    all.extend(channels::measure_round());
     for records in [FEW_RECORDS, MANY_RECORDS] {
         all.push((per_s(records), measured_per_s(records, round as u64)?));
     }

@@ -104,10 +104,23 @@ pub(super) fn model_error(surroundings: &Surroundings) -> Block {
             };
             let errors: Vec<String> = validated.errors.iter().map(of).collect();
             let workers = counted(validated.most_workers, "worker");
+            let deployments = match &validated.deployments {
+                None => "Deployments of several instances were not validated: they are judged by the same errors, and their verdicts \
+                         say so."
+                    .to_owned(),
+                Some(own) => {
+                    let errors: Vec<String> = own.errors.iter().map(of).collect();
+                    format!(
+                        "Deployments of several instances ({}), and what is compared with them, have errors of their own: {}.",
+                        own.deployed,
+                        if errors.is_empty() { "none, for too little was compared".to_owned() } else { errors.join("; ") }
+                    )
+                }
+            };
             format!(
                 "Simulated points are judged with the error of the model beside the spread of the seeds. It was measured on \
                  {}, on {}, with up to {} ({}). It is off by so many times, typically: {}. Beyond {} \
-                 nobody has measured: the error there is at least this.",
+                 nobody has measured: the error there is at least this. {deployments}",
                 validated.measured_on,
                 validated.host,
                 workers,
@@ -125,7 +138,7 @@ mod tests {
     use super::*;
     use crate::sweep::Experiment;
     use crate::sweep::claims::{Figure, Known, Trust, tell};
-    use crate::validation::{ModelError, ModelErrors};
+    use crate::validation::{KindErrors, ModelError, ModelErrors};
 
     /// Of a claim without points.
     fn told(claim: &str) -> Told {
@@ -172,7 +185,9 @@ mod tests {
         assert!(text.starts_with("Nobody knows it: no validation was read. So no claim"), "{text}");
         let error = ModelError { value: 1.44, between_systems: 1.3, along: 1.2 };
         let errors = ModelErrors { host: "a host".to_owned(), ..ModelErrors::supposed([("mean_ns", error)]) };
-        let Block::Remark { text, .. } = model_error(&some.validated(Ok(errors))) else { panic!("a remark") };
+        let Block::Remark { text, .. } = model_error(&some.validated(Ok(errors.clone()))) else {
+            panic!("a remark")
+        };
         for words in [
             "on 1970-01-01, on a host, with up to 1 worker (none)",
             "mean ns: by 1.44 in value, by 1.30 between two systems, by 1.20 along an axis of one",
@@ -180,5 +195,20 @@ mod tests {
         ] {
             assert!(text.contains(words), "{words}: {text}");
         }
+        assert!(text.ends_with("Deployments of several instances were not validated: they are judged by the same errors, and their verdicts say so."));
+        let own = KindErrors {
+            deployed: "apart".to_owned(),
+            errors: [("mean_ns".to_owned(), ModelError { value: 2.5, ..error })].into_iter().collect(),
+            ..KindErrors::default()
+        };
+        let errors = ModelErrors { deployments: Some(own), ..errors };
+        let some = Surroundings::new("trireme reproduce".to_owned(), &());
+        let Block::Remark { text, .. } = model_error(&some.validated(Ok(errors))) else { panic!("a remark") };
+        assert!(
+            text.contains(
+                "(apart), and what is compared with them, have errors of their own: mean ns: by 2.50 in value"
+            ),
+            "{text}"
+        );
     }
 }

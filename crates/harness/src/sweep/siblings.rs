@@ -11,6 +11,8 @@ use super::experiment::Experiment;
 use super::journal::{self, Finished, Header};
 use crate::options::RunOptions;
 use crate::subject::Place;
+use crate::summary::Summary;
+use crate::validation::Kind;
 use contract::Engine;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -53,7 +55,10 @@ pub(super) fn figure<'a>(
     let known = |at: &[String]| match cases.cases.iter().find(|case| case.at == at) {
         None => Known::LeftOut(cases.reason_at(at).expect("every point is a case or left out")),
         Some(case) => match finished.iter().find(|point| point.settings == case.settings) {
-            Some(point) => Known::Measured(&point.samples, point.summary.workers),
+            Some(point) => {
+                let Summary { workers, instances, .. } = point.summary;
+                Known::Measured(&point.samples, workers, Kind::of(instances))
+            }
             None => Known::NotYet,
         },
     };

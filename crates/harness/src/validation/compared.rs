@@ -4,8 +4,10 @@
 //! other or apart, a median says what the host did. They are left out where the system was measured undisturbed, too; where
 //! there was no such round, the least disturbed one stands alone and is told.
 
+use super::kind::Kind;
 use super::rows::Row;
 use crate::summary::min_median_max;
+use contract::ChannelName;
 use serde::Serialize;
 
 /// Measured and simulated.
@@ -30,6 +32,12 @@ pub struct Compared {
     pub protocol: String,
     /// Workers.
     pub workers: usize,
+    /// Of which kind the system is, and whose errors it is part of.
+    pub kind: Kind,
+    /// Instances among which the workers were divided.
+    pub instances: usize,
+    /// By what the instances talk; `null`: there is one.
+    pub channel: Option<ChannelName>,
     /// Committed transactions per second, the median of what was measured.
     pub measured_per_s: f64,
     /// The slowest round.
@@ -85,6 +93,9 @@ impl Compared {
             architecture: first.architecture.clone(),
             protocol: first.protocol.clone(),
             workers: first.workers,
+            kind: Kind::of(first.instances),
+            instances: first.instances,
+            channel: first.channel,
             measured_per_s,
             measured_min,
             measured_max,
@@ -115,10 +126,11 @@ impl Compared {
 
     fn is_of(&self, row: &Row) -> bool {
         (&self.workload, &self.setting, self.workers) == (&row.workload, &row.setting, row.workers)
+            && (self.instances, self.channel) == (row.instances, row.channel)
             && (&self.architecture, &self.protocol) == (&row.architecture, &row.protocol)
     }
 
-    /// Whether both are of one point.
+    /// Whether both are of one point. Other instances, or another channel, make another system there.
     pub(super) fn is_at_the_point_of(&self, other: &Compared) -> bool {
         (&self.workload, &self.setting, self.workers) == (&other.workload, &other.setting, other.workers)
     }
@@ -126,6 +138,7 @@ impl Compared {
     /// Whether both are of one system, at points that differ in one thing: the workers or the setting of the workload.
     pub(super) fn is_along_from(&self, other: &Compared) -> bool {
         (&self.architecture, &self.protocol) == (&other.architecture, &other.protocol)
+            && (self.instances, self.channel) == (other.instances, other.channel)
             && self.workload == other.workload
             && (self.setting == other.setting) != (self.workers == other.workers)
     }
@@ -153,6 +166,27 @@ mod tests {
         let Compared { measured_min, measured_per_s, measured_max, simulated_per_s, .. } = compared[0];
         assert_eq!([measured_min, measured_per_s, measured_max, simulated_per_s], [80.0, 100.0, 120.0, 60.0]);
         assert_eq!((compared[0].ratio, compared[1].factor()), (0.6, 2.0));
+    }
+
+    #[test]
+    fn a_deployment_is_another_system_than_one_instance_and_than_one_over_another_channel() {
+        let over = |channel: Option<ChannelName>, measured| {
+            let of = |simulated, per_s| Row {
+                instances: if channel.is_some() { 2 } else { 1 },
+                channel,
+                ..row("a", 2, simulated, per_s)
+            };
+            [of(false, measured), of(true, 100.0)]
+        };
+        let rows =
+            [over(None, 50.0), over(Some(ChannelName::Unix), 100.0), over(Some(ChannelName::Tcp), 200.0)];
+        let compared = Compared::all(&rows.concat());
+        assert_eq!(compared.iter().map(|row| row.ratio).collect::<Vec<_>>(), [2.0, 1.0, 0.5]);
+        assert_eq!(compared.iter().map(|row| row.kind).collect::<Vec<_>>(), {
+            [Kind::OneInstance, Kind::Deployments, Kind::Deployments]
+        });
+        assert!(compared[1].is_at_the_point_of(&compared[2]) && !compared[1].is_along_from(&compared[2]));
+        assert!(!compared[0].counts(&rows[1][0]) && compared[1].counts(&rows[1][0]));
     }
 
     #[test]

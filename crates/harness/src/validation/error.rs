@@ -5,9 +5,13 @@
 //! and how a system changes *along* an axis. Each error is the root of the mean square of logarithms of simulated over
 //! measured, as a factor of at least 1: a model that is off by 1.3 says of a true 100 something like 77 or 130.
 //!
+//! Systems of one instance and deployments of several are told apart ([`Kind`]): what messages cost is another part of the model. A file in which
+//! no deployment was validated still judges them, by the errors of one instance, and verdicts say so.
+//!
 //! `trireme validate --commit` measures the errors and writes the file; it is committed, with the
 //! fingerprints of the model and of the machine file, and a test fails when the model is another one by now.
 
+use super::kind::Kind;
 use crate::Failure;
 use crate::failure::words;
 use serde::{Deserialize, Serialize};
@@ -40,6 +44,20 @@ pub struct Comparisons {
     pub along: usize,
 }
 
+/// The errors of one kind of systems.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KindErrors {
+    /// How they were deployed on the hardware, in words.
+    pub deployed: String,
+    /// The workloads, with the parameters that were set.
+    pub workloads: Vec<String>,
+    /// The errors, by the measure's name.
+    pub errors: BTreeMap<String, ModelError>,
+    /// From how many comparisons they come, by the measure's name.
+    pub comparisons: BTreeMap<String, Comparisons>,
+}
+
 /// What `validate` found of the model, when and where: the file that is committed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -65,17 +83,28 @@ pub struct ModelErrors {
     pub warnings: Vec<String>,
     /// The workloads, with the parameters that were set.
     pub workloads: Vec<String>,
-    /// The errors, by the measure's name.
+    /// The errors of systems of one instance, by the measure's name.
     pub errors: BTreeMap<String, ModelError>,
     /// From how many comparisons they come, by the measure's name.
     pub comparisons: BTreeMap<String, Comparisons>,
+    /// The same of deployments; nothing: none was validated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deployments: Option<KindErrors>,
 }
 
 impl ModelErrors {
     /// Where the file is committed, from the repository's root.
     pub const COMMITTED: &str = "machines/validated.json";
 
-    /// Of a measure by its name in claims: `throughput`, `mean_ns`, `abort_rate` or `retried_share`. `None` where nothing was compared in
+    /// Of a measure of this kind of systems, and the kind that it was measured on: where no deployment was validated for the measure, it is that of one
+    /// instance. `None` as of [`ModelErrors::of`].
+    pub fn of_kind(&self, measure: &str, kind: Kind) -> Option<(ModelError, Kind)> {
+        let of_deployments = || self.deployments.as_ref()?.errors.get(measure).copied();
+        let own = if kind == Kind::Deployments { of_deployments() } else { None };
+        own.map(|error| (error, Kind::Deployments)).or_else(|| Some((self.of(measure)?, Kind::OneInstance)))
+    }
+
+    /// Of a measure of systems of one instance by its name in claims: `throughput`, `mean_ns`, `abort_rate` or `retried_share`. `None` where nothing was compared in
     /// one of the three ways, and for every other measure: then nobody knows how far the model is off.
     pub fn of(&self, measure: &str) -> Option<ModelError> {
         self.errors.get(measure).copied()
@@ -87,12 +116,9 @@ impl ModelErrors {
         if errors.schema != SCHEMA {
             return Err(format!("schema {}: allowed: {SCHEMA}", errors.schema));
         }
-        for (measure, ModelError { value, between_systems, along }) in &errors.errors {
-            for (kind, factor) in [("value", value), ("between_systems", between_systems), ("along", along)] {
-                if !factor.is_finite() || *factor < 1.0 {
-                    return Err(format!("errors.{measure}.{kind} {factor}: allowed: a factor of at least 1"));
-                }
-            }
+        admit_factors("errors", &errors.errors)?;
+        if let Some(deployments) = &errors.deployments {
+            admit_factors("deployments.errors", &deployments.errors)?;
         }
         Ok(errors)
     }
@@ -124,10 +150,22 @@ impl ModelErrors {
             hardware_spread: 1.0,
             warnings: Vec::new(),
             workloads: Vec::new(),
+            deployments: None,
             comparisons: errors.keys().map(|measure| (measure.clone(), Comparisons::default())).collect(),
             errors,
         }
     }
+}
+
+fn admit_factors(place: &str, errors: &BTreeMap<String, ModelError>) -> Result<(), String> {
+    for (measure, ModelError { value, between_systems, along }) in errors {
+        for (kind, factor) in [("value", value), ("between_systems", between_systems), ("along", along)] {
+            if !factor.is_finite() || *factor < 1.0 {
+                return Err(format!("{place}.{measure}.{kind} {factor}: allowed: a factor of at least 1"));
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -143,6 +181,38 @@ mod tests {
     fn only_what_was_compared_has_an_error() {
         assert_eq!(some().of("throughput").map(|error| error.along), Some(1.2));
         assert_eq!(some().of("p99_ns"), None);
+    }
+
+    /// Deployments are off by twice as much.
+    fn with_deployments() -> ModelErrors {
+        let error = ModelError { value: 2.8, between_systems: 2.6, along: 2.4 };
+        let errors = [("throughput".to_owned(), error)].into_iter().collect();
+        ModelErrors { deployments: Some(KindErrors { errors, ..KindErrors::default() }), ..some() }
+    }
+
+    #[test]
+    fn deployments_have_the_error_of_one_instance_until_they_are_validated() {
+        let along = |errors: ModelErrors, kind| {
+            errors.of_kind("throughput", kind).map(|(error, of)| (error.along, of))
+        };
+        let (one, several) = (Kind::OneInstance, Kind::Deployments);
+        assert_eq!(along(some(), one), Some((1.2, one)));
+        assert_eq!(along(some(), several), Some((1.2, one)));
+        assert_eq!(along(with_deployments(), one), Some((1.2, one)));
+        assert_eq!(along(with_deployments(), several), Some((2.4, several)));
+        assert_eq!(with_deployments().of_kind("p99_ns", several), None);
+        assert_eq!(with_deployments().of("throughput").map(|error| error.along), Some(1.2));
+    }
+
+    #[test]
+    fn a_file_from_before_deployments_is_read_and_one_with_them_too() {
+        assert!(!some().text().contains("deployments"));
+        let text = with_deployments().text();
+        assert_eq!(ModelErrors::parse(&text), Ok(with_deployments()));
+        assert_eq!(
+            ModelErrors::parse(&text.replace("2.4", "0.4")).expect_err("no factor"),
+            "deployments.errors.throughput.along 0.4: allowed: a factor of at least 1"
+        );
     }
 
     #[test]

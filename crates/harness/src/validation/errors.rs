@@ -4,12 +4,15 @@
 //! difference of their e, and so is the ratio of one system at two points. What the model does to all systems alike, such as
 //! a clock that is a tenth too slow, is in the first and not in the others.
 //!
+//! Each kind of systems ([`Kind`]) has errors of its own. A ratio of two systems is of deployments if one of them is a deployment.
+//!
 //! Where nothing committed on one side in some round, nothing is compared. Abort rates, and shares of transactions that were
 //! aborted, are compared where measured and simulated are both at least a hundredth: below that they are chance. The points
 //! that drop out are counted: the model is then wrong in a way that no factor tells.
 
 use super::compared::{Both, Compared};
 use super::error::{Comparisons, ModelError};
+use super::kind::Kind;
 use std::collections::BTreeMap;
 
 /// Fewer aborts per commit than this, or aborted transactions, are not compared.
@@ -35,27 +38,25 @@ fn not_by_chance(row: &Compared, aborts: Both) -> Option<Both> {
     Some(aborts).filter(|aborts| row.committed() && is_many(aborts))
 }
 
-/// Errors and comparisons by measure, and what could not be compared.
+/// Errors and comparisons by measure.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Errors {
     /// Where there are comparisons of each kind.
     pub errors: BTreeMap<String, ModelError>,
     /// Of all measures.
     pub comparisons: BTreeMap<String, Comparisons>,
-    /// In words.
-    pub not_compared: Vec<String>,
 }
 
 impl Errors {
-    /// Of all rows.
-    pub fn of(rows: &[Compared]) -> Errors {
-        let mut all = Errors { not_compared: not_compared(rows), ..Errors::default() };
+    /// Of the systems of one kind.
+    pub fn of(rows: &[Compared], kind: Kind) -> Errors {
+        let mut all = Errors::default();
         for (measure, number) in MEASURES {
             let off: Vec<(&Compared, f64)> =
                 rows.iter().filter_map(|row| Some((row, off(number(row)?)?))).collect();
-            let value = Mean::of(off.iter().map(|(_, off)| *off));
-            let between = Mean::of(differences(&off, Compared::is_at_the_point_of));
-            let along = Mean::of(differences(&off, Compared::is_along_from));
+            let value = Mean::of(off.iter().filter(|(row, _)| row.kind == kind).map(|(_, off)| *off));
+            let between = Mean::of(differences(&off, kind, Compared::is_at_the_point_of));
+            let along = Mean::of(differences(&off, kind, Compared::is_along_from));
             let comparisons =
                 Comparisons { value: value.count, between_systems: between.count, along: along.count };
             all.comparisons.insert(measure.to_owned(), comparisons);
@@ -74,16 +75,19 @@ fn off(Both { measured, simulated }: Both) -> Option<f64> {
     (measured > 0.0 && simulated > 0.0).then(|| (simulated / measured).ln())
 }
 
-/// Over all pairs of rows that `belong` together.
+/// Over all pairs of rows that `belong` together and are a comparison of this kind.
 fn differences(
     off: &[(&Compared, f64)],
+    kind: Kind,
     belong: fn(&Compared, &Compared) -> bool,
 ) -> impl Iterator<Item = f64> {
     let pairs = off
         .iter()
         .enumerate()
         .flat_map(|(place, one)| off[place + 1..].iter().map(move |other| (one, other)));
-    pairs.filter(move |((one, _), (other, _))| belong(one, other)).map(|((_, one), (_, other))| one - other)
+    let is_one =
+        move |one: &Compared, other: &Compared| one.kind.beside(other.kind) == kind && belong(one, other);
+    pairs.filter(move |((one, _), (other, _))| is_one(one, other)).map(|((_, one), (_, other))| one - other)
 }
 
 /// The mean square of logarithms.
@@ -111,17 +115,21 @@ pub fn spread(rounds_over_median: impl Iterator<Item = f64>) -> f64 {
     Mean::of(rounds_over_median.map(f64::ln)).factor().unwrap_or(1.0)
 }
 
-fn not_compared(rows: &[Compared]) -> Vec<String> {
+/// What could not be compared, in words.
+pub fn not_compared(rows: &[Compared]) -> Vec<String> {
     let few = |rate: f64| rate < FEWEST_ABORTS;
     let one_sided =
         |row: &Compared| row.committed() && few(row.abort_rate.measured) != few(row.abort_rate.simulated);
     let idle = |row: &Compared| !row.committed();
     let named = |is_so: &dyn Fn(&Compared) -> bool, what: &str| {
         let those: Vec<&Compared> = rows.iter().filter(|row| is_so(row)).collect();
-        let Compared { architecture, protocol, workers, workload, setting, .. } = those.first()?;
+        let Compared { architecture, protocol, workers, workload, setting, instances, channel, .. } =
+            those.first()?;
+        let deployed =
+            channel.map_or(String::new(), |channel| format!(", instances {instances}, channel {channel}"));
         Some(format!(
             "not compared, {} of {}: {what}; the first is {architecture} {protocol} over {workload} {setting}, workers \
-             {workers}",
+             {workers}{deployed}",
             those.len(),
             rows.len()
         ))
@@ -140,6 +148,7 @@ mod tests {
     use super::super::tests::row;
     use super::*;
     use crate::validation::rows::Row;
+    use contract::ChannelName;
 
     /// One system at one point, by how much it is off.
     fn point(architecture: &str, setting: &str, workers: usize, ratio: f64) -> [Row; 2] {
@@ -150,11 +159,38 @@ mod tests {
     }
 
     fn errors(points: &[[Row; 2]]) -> Errors {
-        Errors::of(&Compared::all(&points.concat()))
+        Errors::of(&Compared::all(&points.concat()), Kind::OneInstance)
     }
 
     fn close(one: f64, other: f64) -> bool {
         (one / other - 1.0).abs() < 1e-9
+    }
+
+    #[test]
+    fn deployments_have_errors_of_their_own() {
+        let deployed = |channel, setting: &str, ratio| {
+            let of = |row: Row| Row { instances: 2, channel: Some(channel), ..row };
+            point("a", setting, 2, ratio).map(of)
+        };
+        let (unix, tcp) = (ChannelName::Unix, ChannelName::Tcp);
+        let points = [
+            point("a", "x", 2, 2.0),
+            point("b", "x", 2, 2.0),
+            point("a", "y", 2, 2.0),
+            deployed(unix, "x", 4.0),
+            deployed(unix, "y", 4.0),
+            deployed(tcp, "x", 4.0),
+        ];
+        let rows = Compared::all(&points.concat());
+        let [one, several] = [Kind::OneInstance, Kind::Deployments].map(|kind| Errors::of(&rows, kind));
+        // What does not know of deployments is as if there were none.
+        assert_eq!(one, errors(&points[..3]));
+        let error = several.errors["throughput"];
+        assert!(close(error.value, 4.0) && close(error.along, 1.0), "{error:?}");
+        // At x: each deployment against both systems of one instance, by 2, and the two against each other, by 1; at y by 2.
+        let counted = Comparisons { value: 3, between_systems: 6, along: 1 };
+        assert_eq!(several.comparisons["throughput"], counted);
+        assert!(close(error.between_systems.ln().powi(2) * 6.0, 2f64.ln().powi(2) * 5.0), "{error:?}");
     }
 
     #[test]
@@ -208,9 +244,9 @@ mod tests {
         };
         let count = |rows| errors(&[rows]).comparisons["abort_rate"].value;
         assert_eq!((count(with(0.5, 0.4)), count(with(0.5, 0.001)), count(with(0.0, 0.0))), (1, 0, 0));
-        let said = errors(&[with(0.5, 0.001)]).not_compared;
+        let said = not_compared(&Compared::all(&with(0.5, 0.001)));
         assert!(said.len() == 1 && said[0].contains("1 of 1: the abort rate"), "{said:?}");
-        assert_eq!(errors(&[with(0.001, 0.0)]).not_compared, [""; 0]);
+        assert_eq!(not_compared(&Compared::all(&with(0.001, 0.0))), [""; 0]);
         // Nothing committed: as many aborts as there were are no rate.
         let [measured, simulated] = with(2.0, 68_000.0);
         assert_eq!(count([measured, Row { mean_ns: None, throughput_per_s: 0.0, ..simulated }]), 0);
@@ -219,9 +255,10 @@ mod tests {
     #[test]
     fn where_nothing_committed_there_is_no_ratio_and_it_is_said() {
         let [measured, simulated] = point("a", "x", 1, 0.0);
-        let all = errors(&[[measured, Row { mean_ns: None, ..simulated }], point("b", "x", 1, 1.0)]);
-        assert_eq!(all.comparisons["throughput"].value, 1);
-        assert!(all.not_compared[0].contains("nothing committed"), "{all:?}");
+        let points = [[measured, Row { mean_ns: None, ..simulated }], point("b", "x", 1, 1.0)];
+        assert_eq!(errors(&points).comparisons["throughput"].value, 1);
+        let said = not_compared(&Compared::all(&points.concat()));
+        assert!(said[0].contains("nothing committed"), "{said:?}");
         // In one round of three, so that the medians are numbers: the same for every measure.
         let round = |round, per_s: f64| {
             let mean_ns = (per_s > 0.0).then_some(1000.0);

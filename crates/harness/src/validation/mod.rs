@@ -4,6 +4,7 @@
 //! | question | file |
 //! |---|---|
 //! | what does each round say? | `rows` |
+//! | of which kind is a system? | `kind` |
 //! | what stands beside what? | `compared` |
 //! | how far is the model off, by what is asked of it? | `errors` |
 //! | what do verdicts use of it? | `error`, the file that is committed |
@@ -11,15 +12,17 @@
 mod compared;
 mod error;
 mod errors;
+mod kind;
 mod rows;
 
 pub use compared::{Both, Compared};
-pub use error::{Comparisons, ModelError, ModelErrors, SCHEMA as MODEL_ERRORS_SCHEMA};
+pub use error::{Comparisons, KindErrors, ModelError, ModelErrors, SCHEMA as MODEL_ERRORS_SCHEMA};
+pub use kind::Kind;
 pub use rows::{Host, Origin, Row, Rows};
 
 pub use errors::FEWEST_ABORTS;
 
-use errors::Errors;
+use errors::{Errors, not_compared};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -41,10 +44,12 @@ pub struct Validation {
     pub rounds: usize,
     /// Every system at every number of workers over every workload.
     pub rows: Vec<Compared>,
-    /// How far the model is off, by measure.
+    /// How far the model is off with systems of one instance, by measure.
     pub errors: BTreeMap<String, ModelError>,
     /// From how many comparisons that comes, by measure.
     pub comparisons: BTreeMap<String, Comparisons>,
+    /// The same with deployments; `null` if there is none among the rows.
+    pub deployments: Option<KindErrors>,
     /// The geometric mean of how far simulated throughput is from measured, as a factor of at least 1.
     pub mean_factor: f64,
     /// The largest such factor.
@@ -99,7 +104,8 @@ impl Validation {
         let rounds = rows.iter().map(|row| row.round + 1).max().unwrap_or(0);
         let compared = Compared::all(rows);
         let (hardware_spread, rows) = (hardware_spread(rows, &compared), compared);
-        let Errors { errors, comparisons, not_compared } = Errors::of(&rows);
+        let Errors { errors, comparisons } = Errors::of(&rows, Kind::OneInstance);
+        let deployments = deployments(&rows);
         let factors = || rows.iter().map(Compared::factor).filter(|factor| factor.is_finite());
         let sum: f64 = factors().map(f64::ln).sum();
         let moved = round_trip.as_ref().and_then(RoundTrip::warning);
@@ -111,32 +117,56 @@ impl Validation {
             rounds,
             errors,
             comparisons,
+            deployments,
             mean_factor: (sum / factors().count().max(1) as f64).exp(),
             worst_factor: factors().fold(1.0, f64::max),
             order_kept: order_kept(&rows),
             hardware_spread,
             round_trip,
-            warnings: warnings.into_iter().chain(moved).chain(disturbed(&rows)).chain(not_compared).collect(),
+            warnings: warnings
+                .into_iter()
+                .chain(moved)
+                .chain(disturbed(&rows))
+                .chain(not_compared(&rows))
+                .collect(),
             rows,
         }
     }
 
-    /// The workloads, with the parameters that were set.
+    /// The workloads of systems of one instance, with the parameters that were set.
     pub fn workloads(&self) -> Vec<String> {
-        let mut all = Vec::new();
-        for row in &self.rows {
-            let workload = format!("{} {}", row.workload, row.setting);
-            if !all.contains(&workload) {
-                all.push(workload);
-            }
-        }
-        all
+        workloads(&self.rows, Kind::OneInstance)
     }
 
     /// The largest number of workers.
     pub fn most_workers(&self) -> usize {
         self.rows.iter().map(|row| row.workers).max().unwrap_or(0)
     }
+}
+
+fn workloads(rows: &[Compared], kind: Kind) -> Vec<String> {
+    let mut all = Vec::new();
+    for row in rows.iter().filter(|row| row.kind == kind) {
+        let workload = format!("{} {}", row.workload, row.setting);
+        if !all.contains(&workload) {
+            all.push(workload);
+        }
+    }
+    all
+}
+
+/// How a deployment is measured: what `validate` does.
+const DEPLOYED: &str = "each instance a process of its own";
+
+fn deployments(rows: &[Compared]) -> Option<KindErrors> {
+    rows.iter().find(|row| row.kind == Kind::Deployments)?;
+    let Errors { errors, comparisons } = Errors::of(rows, Kind::Deployments);
+    Some(KindErrors {
+        deployed: DEPLOYED.to_owned(),
+        workloads: workloads(rows, Kind::Deployments),
+        errors,
+        comparisons,
+    })
 }
 
 /// How far the rounds on the hardware were from their medians. Where hardly anything commits, rounds differ by any factor, and
@@ -192,6 +222,8 @@ mod tests {
             workload: "micro".to_owned(),
             setting: "records=10".to_owned(),
             workers,
+            instances: 1,
+            channel: None,
             architecture: architecture.to_owned(),
             protocol: "p".to_owned(),
             throughput_per_s,
@@ -233,6 +265,31 @@ mod tests {
             (2, vec!["loaded".to_owned()])
         );
         assert_eq!(validation(&rows).workloads(), ["micro records=10"]);
+    }
+
+    #[test]
+    fn deployments_are_told_apart() {
+        let deployed = |row: Row| Row {
+            instances: 2,
+            channel: Some(contract::ChannelName::Unix),
+            setting: "x".to_owned(),
+            ..row
+        };
+        let one = [row("a", 2, false, 10.0), row("a", 2, true, 10.0)];
+        assert_eq!(validation(&one).deployments, None);
+        let both =
+            [one.to_vec(), vec![deployed(row("a", 2, false, 10.0)), deployed(row("a", 2, true, 30.0))]]
+                .concat();
+        let with = validation(&both);
+        assert_eq!(
+            (with.comparisons["throughput"].value, with.workloads()),
+            (1, vec!["micro records=10".to_owned()])
+        );
+        let deployments = with.deployments.expect("one is there");
+        assert_eq!(
+            (deployments.comparisons["throughput"].value, deployments.workloads),
+            (1, vec!["micro x".to_owned()])
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::journal::{Head, Journal, read_line};
 use crate::options::RunOptions;
 use crate::subject::Place;
 use crate::summary::Summary;
-use contract::PairName;
+use contract::{ChannelName, PairName};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -73,6 +73,12 @@ pub struct Row {
     pub setting: String,
     /// Workers.
     pub workers: usize,
+    /// Instances among which they were divided; 1, as in rows from before it was told: it was no deployment.
+    #[serde(default = "one")]
+    pub instances: usize,
+    /// By what the instances talk; nothing: there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<ChannelName>,
     /// The architecture's name.
     pub architecture: String,
     /// The protocol's name.
@@ -88,6 +94,10 @@ pub struct Row {
     /// What disturbed it.
     #[serde(flatten)]
     pub host: Host,
+}
+
+fn one() -> usize {
+    1
 }
 
 /// What the host did to a measurement. Nothing to a simulation.
@@ -123,6 +133,8 @@ impl Row {
             workload: summary.workload.clone(),
             setting: setting.to_owned(),
             workers: summary.workers,
+            instances: summary.instances,
+            channel: (summary.instances > 1).then_some(summary.engine.channel),
             architecture: summary.architecture.clone(),
             protocol: summary.protocol.clone(),
             throughput_per_s: summary.throughput_per_s,
@@ -136,6 +148,7 @@ impl Row {
     /// Whether both are of the same system at the same point.
     pub(super) fn is_beside(&self, other: &Row) -> bool {
         (&self.workload, &self.setting, self.workers) == (&other.workload, &other.setting, other.workers)
+            && (self.instances, self.channel) == (other.instances, other.channel)
             && (&self.architecture, &self.protocol) == (&other.architecture, &other.protocol)
     }
 }
@@ -163,11 +176,19 @@ impl Rows {
         Ok(())
     }
 
-    /// Whether a system's rows of one round are there.
-    pub fn has(&self, round: usize, workload: &str, setting: &str, workers: usize, pair: PairName) -> bool {
+    /// Whether the rows of one round are there of a system of so many instances, which talk over `channel` if they are several.
+    pub fn has(
+        &self,
+        round: usize,
+        (workload, setting): (&str, &str),
+        workers: usize,
+        (instances, channel): (usize, Option<ChannelName>),
+        pair: PairName,
+    ) -> bool {
         let (architecture, protocol) = (pair.architecture.to_string(), pair.protocol.to_string());
         self.all.iter().any(|row| {
             (row.round, row.workers) == (round, workers)
+                && (row.instances, row.channel) == (instances, channel)
                 && (row.workload.as_str(), row.setting.as_str()) == (workload, setting)
                 && (&row.architecture, &row.protocol) == (&architecture, &protocol)
         })
@@ -221,15 +242,34 @@ mod tests {
         for torn_at in one.len()..=two.len() {
             fs::write(&path, &two[..torn_at]).expect("torn");
             let mut rows = Rows::open(folder.path(), &origin(&more)).expect("gone on with");
-            let has = |rows: &Rows, round| rows.has(round, "micro", "records=10", 1, PAIR);
+            let one = (1, None);
+            let has = |rows: &Rows, round| rows.has(round, ("micro", "records=10"), 1, one, PAIR);
             assert_eq!((has(&rows, 0), has(&rows, 1)), (true, torn_at == two.len()), "torn at {torn_at}");
-            assert!(!rows.has(0, "micro", "records=10", 2, PAIR) && !rows.has(0, "micro", "", 1, PAIR));
+            let is_there = |setting, workers, of| rows.has(0, ("micro", setting), workers, of, PAIR);
+            assert!(!is_there("records=10", 2, one) && !is_there("", 1, one));
+            assert!(
+                !is_there("records=10", 1, (2, Some(ChannelName::Unix))),
+                "a deployment is another system"
+            );
             if !has(&rows, 1) {
                 rows.add(both(1)).expect("written");
             }
             assert_eq!(rows.all(), [both(0), both(1)].concat());
             assert_eq!(fs::read(&path).expect("a file"), two);
         }
+    }
+
+    #[test]
+    fn rows_from_before_deployments_are_of_one_instance() {
+        let row = serde_json::to_string(&both(0)[0]).expect("a row");
+        let before = row.replace("\"instances\":1,", "");
+        assert_ne!(before, row);
+        assert_eq!(serde_json::from_str::<Row>(&before).expect("a row"), both(0)[0]);
+        let deployed = Row { instances: 2, channel: Some(ChannelName::Tcp), ..both(0)[0].clone() };
+        let again = serde_json::to_string(&deployed).expect("a row");
+        assert!(again.contains("\"channel\":\"tcp\""), "{again}");
+        assert_eq!(serde_json::from_str::<Row>(&again).expect("a row"), deployed);
+        assert!(!deployed.is_beside(&both(0)[0]));
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl Watch {
     }
 }
 
-/// Ticks since the system started, but for `own`: since the process did.
+/// Ticks since the system started, but for `own`: since the process did, with those of processes that it has started and that have ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Times {
     all: u64,
@@ -132,13 +132,13 @@ fn core_ticks(text: &str, cpus: &[usize]) -> Option<Times> {
     Some(sum)
 }
 
-/// Of `/proc/self/stat`, what the process took for itself and in the kernel: the 14th and 15th field. The second is the name
-/// in brackets, which may hold blanks and brackets.
+/// Of `/proc/self/stat`, what the process took for itself and in the kernel, and what processes took that it has started and that
+/// have ended: the 14th to 17th field. The second is the name in brackets, which may hold blanks and brackets.
 fn own_ticks(text: &str) -> Option<u64> {
     let (_, behind) = text.rsplit_once(')')?;
     let mut fields = behind.split_whitespace().skip(11);
     let mut next = || fields.next()?.parse::<u64>().ok();
-    Some(next()? + next()?)
+    Some(next()? + next()? + next()? + next()?)
 }
 
 /// What a core did not give to the only thread that wanted it here.
@@ -241,8 +241,8 @@ mod tests {
 
     #[test]
     fn names_with_blanks_and_brackets_hide_no_field() {
-        let fields = "S 1 2 3 0 -1 4194304 98 0 0 0 70 5 0 0 20 0 1 0 83792";
-        assert_eq!(own_ticks(&format!("17 (a) b) (c) {fields}")), Some(75));
+        let fields = "S 1 2 3 0 -1 4194304 98 0 0 0 70 5 30 2 20 0 1 0 83792";
+        assert_eq!(own_ticks(&format!("17 (a) b) (c) {fields}")), Some(107), "and of those that it has started");
         assert_eq!(own_ticks("17 (cut off) S 1 2"), None);
     }
 

@@ -2,7 +2,7 @@
 
 use super::figure::Found;
 use super::judge::{Interval, Judged};
-use super::measure::Range;
+use super::measure::{Measure, Range};
 use super::outcome::Outcome;
 use super::pairs::Pair;
 use super::trust::{Asked, Doubt, Trust};
@@ -25,7 +25,8 @@ pub(super) fn compare(
         return Err(vec![Untold::FewWorkers(found.workers)]);
     }
     let claimed = claim.claimed_of(found.workers);
-    let doubted = Doubted { bounds, found, doubt: trust.doubt(claim.measure, pair), trust };
+    let doubt = trust.doubt(claim.measure, pair, found.kind);
+    let doubted = Doubted { bounds, measure: claim.measure, found, doubt, trust };
     let Some(right) = right else {
         let place = format!("claimed: {claimed}; {}", left.name(None));
         return Ok(doubted.judged("value", 1.0, |range| bounds.of_value(range), &place));
@@ -43,7 +44,7 @@ pub(super) fn compare(
     Ok(doubted.judged(&what, times, |range| bounds.of_growth(range, times), &at))
 }
 
-/// The measure of the left point, over that of the right one if there is one; and the most workers of both.
+/// The measure of the left point, over that of the right one if there is one; the most workers of both, and the kind of the comparison.
 pub(super) fn ratio_of(
     claim: &Claim,
     (left_at, right_at): Pair<'_, '_>,
@@ -67,12 +68,14 @@ pub(super) fn ratio_of(
         return Err(vec![Untold::FewAborts(FEWEST_ABORTS)]);
     }
     let range = left.in_ratio.over(right.in_ratio);
-    Ok(Found { range, in_ratio: range, workers: left.workers.max(right.workers) })
+    let (workers, kind) = (left.workers.max(right.workers), left.kind.beside(right.kind));
+    Ok(Found { range, in_ratio: range, workers, kind })
 }
 
 /// A number that was found, and how far it may be off.
 struct Doubted<'a> {
     bounds: &'a Bounds,
+    measure: Measure,
     found: Found,
     /// Or why nobody knows.
     doubt: Result<Doubt, String>,
@@ -89,7 +92,8 @@ impl Doubted<'_> {
         let (outcome, error, interval, more) = match self.doubt {
             Ok(Doubt { itself, asked: Some(asked), .. }) => {
                 let wide = shown.widened(itself);
-                let used = self.trust.used(asked, itself, self.found.workers);
+                let Found { workers, kind, .. } = self.found;
+                let used = self.trust.used(asked, itself, (self.measure, kind), workers);
                 (of(range.widened(itself)), used, Some(wide), with_error(asked, itself, wide))
             }
             Ok(_) => (by_spread, None, None, String::new()),

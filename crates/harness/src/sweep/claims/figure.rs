@@ -6,6 +6,7 @@ use super::untold::Untold;
 use crate::folder::samples::Sample;
 use crate::sweep::cases::combinations;
 use crate::sweep::experiment::{Axis, Experiment};
+use crate::validation::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The axes whose values name a system.
@@ -14,8 +15,8 @@ const SYSTEMS: [&str; 3] = ["system", "architecture", "protocol"];
 /// What is known of a point when the claims are told.
 #[derive(Clone, Copy, Debug)]
 pub enum Known<'a> {
-    /// Its repetitions, and its number of workers.
-    Measured(&'a [Sample], usize),
+    /// Its repetitions, its number of workers, and the kind of its system.
+    Measured(&'a [Sample], usize, Kind),
     /// It has no numbers yet.
     NotYet,
     /// It is not measured at all, and why.
@@ -39,13 +40,15 @@ pub(super) struct Spot<'f> {
     places: Vec<Vec<String>>,
 }
 
-/// The numbers of a [`Spot`], and its most workers.
+/// The numbers of a [`Spot`], its most workers, and its kind.
 #[derive(Clone, Copy)]
 pub(super) struct Found {
     pub(super) range: Range,
     /// The same as one side of a ratio.
     pub(super) in_ratio: Range,
     pub(super) workers: usize,
+    /// Of deployments, if one of them is a deployment.
+    pub(super) kind: Kind,
 }
 
 impl<'a> Figure<'a> {
@@ -180,23 +183,26 @@ impl<'f> Spot<'f> {
             return Err(untold);
         }
         let workers = found.iter().map(|one| one.workers).max();
+        let kind = found.iter().map(|one| one.kind).reduce(Kind::beside);
         let range = Range::best(measure, found.iter().map(|one| one.range));
         let in_ratio = Range::best(measure, found.iter().map(|one| one.in_ratio));
-        match (range, in_ratio, workers) {
-            (Some(range), Some(in_ratio), Some(workers)) => Ok(Found { range, in_ratio, workers }),
+        match (range, in_ratio, workers.zip(kind)) {
+            (Some(range), Some(in_ratio), Some((workers, kind))) => {
+                Ok(Found { range, in_ratio, workers, kind })
+            }
             _ => Err(left_out),
         }
     }
 
     fn found_at(&self, place: &[String], measure: Measure) -> Result<Found, Untold> {
         let at = || self.name_of(place, None);
-        let (samples, workers) = match self.figure.points[place] {
-            Known::Measured(samples, workers) => (samples, workers),
+        let (samples, workers, kind) = match self.figure.points[place] {
+            Known::Measured(samples, workers, kind) => (samples, workers, kind),
             Known::NotYet => return Err(Untold::NotYet(at())),
             Known::LeftOut(why) => return Err(Untold::LeftOut { at: at(), why: why.to_owned() }),
         };
         match Range::of(measure, samples) {
-            Ok(range) => Ok(Found { range, in_ratio: range.in_ratio(measure, samples), workers }),
+            Ok(range) => Ok(Found { range, in_ratio: range.in_ratio(measure, samples), workers, kind }),
             Err(NoRange::OneRepetition) => Err(Untold::OneRepetition),
             Err(NoRange::Lacking(repetitions)) => {
                 Err(Untold::Lacking { at: at(), repetitions, of: samples.len() })

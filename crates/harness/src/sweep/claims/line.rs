@@ -11,6 +11,7 @@ use super::{Bounds, Verdict};
 use super::{Claim, Claimed};
 use crate::sweep::experiment::Axis;
 use crate::text::numbers::ratio;
+use crate::validation::Kind;
 
 /// The `pairs` by the line along `over` that they lie on.
 pub(super) fn lines<'s, 'f>(over: &str, pairs: Vec<Pair<'s, 'f>>) -> Vec<Vec<Pair<'s, 'f>>> {
@@ -35,14 +36,14 @@ pub(super) fn judge(
 ) -> Result<Judged, Vec<Untold>> {
     let name = line.first().map_or(String::new(), |pair| name(over, *pair));
     let (mut points, mut workers, mut untold): (Vec<Point>, usize, Vec<Untold>) = (Vec::new(), 0, Vec::new());
-    let mut doubt: Result<Doubt, String> = Ok(Doubt::NONE);
+    let (mut told, mut kind) = (Vec::new(), Kind::OneInstance);
     for pair in line {
         let at = pair.0.value(over).and_then(|at| at.parse().ok()).expect("an axis of numbers");
         match ratio_of(claim, *pair, trust) {
             Ok(found) => {
                 points.push((at, found.range));
-                workers = workers.max(found.workers);
-                doubt = doubt.and_then(|most| Ok(most.or(trust.doubt(claim.measure, *pair)?)));
+                (kind, workers) = (kind.beside(found.kind), workers.max(found.workers));
+                told.push(*pair);
             }
             Err(reasons) => untold.extend(reasons),
         }
@@ -61,6 +62,10 @@ pub(super) fn judge(
     if points.len() < shape.fewest_points() {
         return Err(vec![Untold::FewPoints { line: in_words(name, over), points: points.len() }]);
     }
+    // A deployment among the points is compared with all of them.
+    let doubt = told.into_iter().try_fold(Doubt::NONE, |most, pair| {
+        Ok::<Doubt, String>(most.or(trust.doubt(claim.measure, pair, kind)?))
+    });
     let (by_spread, found) = shape.on(&points, Doubt::NONE);
     let outcome = match &doubt {
         Ok(doubt) => shape.on(&points, *doubt).0,
@@ -92,7 +97,7 @@ pub(super) fn judge(
             doubt.ok().filter(|doubt| doubt.asked.is_some()).map(|doubt| top.widened(doubt.itself)),
         )
     });
-    let error = error.and_then(|(asked, factor)| trust.used(asked, factor, workers));
+    let error = error.and_then(|(asked, factor)| trust.used(asked, factor, (claim.measure, kind), workers));
     Ok(Judged { outcome, ratio: None, interval, favour: 0.0, error, words })
 }
 

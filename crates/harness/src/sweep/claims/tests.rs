@@ -4,7 +4,7 @@ use super::{Asked, Figure, Known, Standing, Sum, Told, Trust, Verdict};
 use crate::folder::samples::Sample;
 use crate::summary::Latency;
 use crate::sweep::Experiment;
-use crate::validation::{ModelError, ModelErrors};
+use crate::validation::{Kind, KindErrors, ModelError, ModelErrors};
 use contract::AbortReason;
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,12 +49,16 @@ fn points(experiment: &Experiment, throughputs: impl Fn(&[String]) -> Vec<f64>) 
     places.map(|place| (place.clone(), samples(&throughputs(&place)))).collect()
 }
 
-/// Points without samples are not measured yet; there are as many workers as the axis says, or two.
+/// Points without samples are not measured yet; there are as many workers as the axis says, or two, and as many instances as the axis says, or one.
 fn figure<'a>(experiment: &'a Experiment, points: &'a Points) -> Figure<'a> {
     let axis = experiment.axes.iter().position(|axis| axis.name == "workers");
+    let deployed = experiment.axes.iter().position(|axis| axis.name == "instances");
     Figure::new(experiment, move |place| match &points[place][..] {
         [] => Known::NotYet,
-        samples => Known::Measured(samples, axis.map_or(2, |axis| place[axis].parse().expect("a number"))),
+        samples => {
+            let on = |axis: Option<usize>| axis.map(|axis| place[axis].parse().expect("a number"));
+            Known::Measured(samples, on(axis).unwrap_or(2), Kind::of(on(deployed).unwrap_or(1)))
+        }
     })
 }
 
@@ -332,8 +336,8 @@ fn every_point_that_lacks_the_measure_is_named() {
     }
     unsampled[0].costs.lock_hold_ns = Some(100.0);
     let figure = Figure::new(&experiment, |at| match at {
-        [_, workers] if workers == "1" => Known::Measured(&sampled, 1),
-        _ => Known::Measured(&unsampled, 2),
+        [_, workers] if workers == "1" => Known::Measured(&sampled, 1, Kind::OneInstance),
+        _ => Known::Measured(&unsampled, 2, Kind::OneInstance),
     });
     let told = tell(&figure, &[]).remove(0);
     assert_eq!(told.verdict, Verdict::CannotBeTold);
@@ -356,7 +360,7 @@ fn every_claim_of_the_papers_figures_speaks_on_the_papers_machine() {
             sample.costs.round_trip_ns = Some(100.0);
             sample.costs.version_space = Some(0.03);
         }
-        let known = Known::Measured(&sampled, cores);
+        let known = Known::Measured(&sampled, cores, Kind::OneInstance);
         let all = || experiments.iter().map(|experiment| Figure::new(experiment, |_| known));
         let others: Vec<Figure<'_>> = all().collect();
         for figure in all() {
@@ -460,6 +464,45 @@ fn each_comparison_has_the_error_of_its_kind() {
     assert_eq!(asked(line), Some((Asked::Along, 120.0)));
     let crosses = "left = { system = 'a' }\nright = { system = 'b' }\nover = 'workers'\nshape = 'crosses'\nends = 'ahead'";
     assert_eq!(asked(crosses), Some((Asked::BetweenSystems, 130.0)));
+}
+
+const ONE_AND_TWO: &str = "system = ['a', 'b']\ninstances = [1, 2]";
+
+#[test]
+fn deployments_are_judged_by_their_own_error_and_until_there_is_one_by_that_of_one_instance() {
+    let throughput = ModelError { value: 3.0, between_systems: 2.6, along: 2.2 };
+    let own = KindErrors {
+        errors: [("throughput".to_owned(), throughput)].into_iter().collect(),
+        ..KindErrors::default()
+    };
+    let told = |claim: &str, deployments: Option<KindErrors>| {
+        let experiment = experiment(ONE_AND_TWO, &format!("{claim}\nmeasure = 'throughput'"));
+        let errors = ModelErrors { deployments, ..off() };
+        let points = points(&experiment, nine_tenths);
+        let told = super::tell(&figure(&experiment, &points), &[], Trust::Simulated(Ok(&errors))).remove(0);
+        told.error.expect("a model's error")
+    };
+    let used = |claim: &str, deployments: Option<KindErrors>| {
+        let error = told(claim, deployments);
+        (error.of, (error.factor * 100.0).round(), error.kind, error.measured_kind)
+    };
+    let (one, several) = (Kind::OneInstance, Kind::Deployments);
+    let between = |instances| {
+        format!(
+            "left = {{ system = 'a' }}\nright = {{ system = 'b' }}\nat = {{ instances = {instances} }}\nat_least = 1"
+        )
+    };
+    assert_eq!(used(&between(1), Some(own.clone())), (Asked::BetweenSystems, 130.0, one, one));
+    assert_eq!(used(&between(2), Some(own.clone())), (Asked::BetweenSystems, 260.0, several, several));
+    assert_eq!(used(&between(2), None), (Asked::BetweenSystems, 130.0, several, one));
+    // One of the two is enough; and one on a line.
+    let along = "left = { instances = 2 }\nright = { instances = 1 }\nat = { system = 'a' }\nat_least = 1";
+    assert_eq!(used(along, Some(own.clone())), (Asked::Along, 220.0, several, several));
+    let line = "left = { system = 'a' }\nover = 'instances'\nshape = 'rises'";
+    assert_eq!(used(line, Some(own.clone())), (Asked::Along, 220.0, several, several));
+    let says = "; deployments were not validated for this: it is the error of systems of one instance";
+    assert!(told(&between(2), None).in_words().ends_with(says), "{}", told(&between(2), None).in_words());
+    assert!(!told(&between(2), Some(own)).in_words().contains("not validated"));
 }
 
 #[test]

@@ -13,6 +13,9 @@
 //! | the points of a system's line with each other | `along`; each point by the root of it, so that two are by all of it |
 //! | the points of a line of ratios with each other | `along`, each: left and right may both be off along the line |
 //!
+//! A comparison in which a deployment of several instances takes part has the error of deployments, and that of one instance if no deployment was
+//! validated: then the verdict says so ([`ErrorUsed::in_words`]).
+//!
 //! A 0 stays 0. The errors are typical ones, the root of a mean of squares, measured with few workers: beyond those the
 //! error is at least as large. Where nobody knows it, for a measure that `validate` does not compare or because the model is
 //! no longer the one that was validated, a simulated claim cannot be told.
@@ -20,7 +23,7 @@
 use super::Measure;
 use super::pairs::Pair;
 use crate::text::numbers::counted;
-use crate::validation::{ModelError, ModelErrors};
+use crate::validation::{Kind, ModelError, ModelErrors};
 use serde::Serialize;
 
 /// Where points come from.
@@ -61,6 +64,10 @@ pub struct ErrorUsed {
     pub most_workers: usize,
     /// With how many the claim was judged.
     pub workers: usize,
+    /// Of which kind the systems are that the claim was judged with: of deployments, if there is one among them.
+    pub kind: Kind,
+    /// Of which kind those are that the error was measured with.
+    pub measured_kind: Kind,
 }
 
 /// By which factor numbers may be off, and by which a line's points against each other.
@@ -121,22 +128,29 @@ impl Trust<'_> {
         matches!(self, Trust::Simulated(_))
     }
 
-    /// The doubt about what `pair` is compared by; `Err` says why nobody knows it.
-    pub(super) fn doubt(self, measure: Measure, pair: Pair<'_, '_>) -> Result<Doubt, String> {
+    /// The doubt about what `pair`, a comparison of this kind, is compared by; `Err` says why nobody knows it.
+    pub(super) fn doubt(self, measure: Measure, pair: Pair<'_, '_>, kind: Kind) -> Result<Doubt, String> {
         let errors = match self {
             Trust::Measured => return Ok(Doubt::NONE),
             Trust::Simulated(errors) => errors?,
         };
-        let error = errors.of(measure.name());
-        let error = error.ok_or_else(|| format!("it was not validated for the {measure}"))?;
+        let error = errors.of_kind(measure.name(), kind);
+        let (error, _) = error.ok_or_else(|| format!("it was not validated for the {measure}"))?;
         let asked = Asked::by(pair);
         let among = if pair.1.is_none() { error.along.sqrt() } else { error.along };
         Ok(Doubt { itself: asked.factor(error), among, asked: Some(asked) })
     }
 
-    /// What is said of the error `factor` of what was `asked`, with so many `workers`.
-    pub(super) fn used(self, asked: Asked, factor: f64, workers: usize) -> Option<ErrorUsed> {
+    /// What is said of the error `factor` of what was `asked` of a measure of systems of this kind, with so many `workers`.
+    pub(super) fn used(
+        self,
+        asked: Asked,
+        factor: f64,
+        (measure, kind): (Measure, Kind),
+        workers: usize,
+    ) -> Option<ErrorUsed> {
         let Trust::Simulated(Ok(errors)) = self else { return None };
+        let (_, measured_kind) = errors.of_kind(measure.name(), kind)?;
         Some(ErrorUsed {
             of: asked,
             factor,
@@ -144,6 +158,8 @@ impl Trust<'_> {
             host: errors.host.clone(),
             most_workers: errors.most_workers,
             workers,
+            kind,
+            measured_kind,
         })
     }
 }
@@ -151,12 +167,18 @@ impl Trust<'_> {
 impl ErrorUsed {
     /// When and where it was measured, and whether that says enough.
     pub fn in_words(&self) -> String {
-        let ErrorUsed { measured_on, host, most_workers, workers, .. } = self;
+        let ErrorUsed { measured_on, host, most_workers, workers, kind, measured_kind, .. } = self;
         let beyond = match workers > most_workers {
             true => format!("; at {workers} it is at least this"),
             false => String::new(),
         };
         let workers = counted(*most_workers, "worker");
-        format!("error validated on {measured_on}, {host}, with up to {workers}{beyond}")
+        let of_others = match kind == measured_kind {
+            true => String::new(),
+            false => {
+                format!("; {kind} were not validated for this: it is the error of systems of {measured_kind}")
+            }
+        };
+        format!("error validated on {measured_on}, {host}, with up to {workers}{beyond}{of_others}")
     }
 }

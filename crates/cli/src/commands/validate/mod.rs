@@ -3,22 +3,25 @@
 //!
 //! The machine file is this machine's (`trireme doctor --calibrate`): its constants were found once, on one worker and one
 //! system, so that everything else here is a prediction. Hardware and simulated machine take turns, system by system and round
-//! after round, and what a round says is kept as it comes: a later call with the same `--out` goes on, or adds rounds. Without a workload the standing set is validated, which asks what the papers'
-//! figures ask: reading and writing, many hot records and none, transactions that stay in a partition and that do not. The
+//! after round, and what a round says is kept as it comes: a later call with the same `--out` goes on, or adds rounds. Without a workload the standing set is
+//! validated ([`scenes`]). Deployments of instances are processes on the hardware ([`processes`]), and have errors of their own. The
 //! errors are what verdicts on simulated figures know of the model: `--commit` writes them down for that.
+
+mod processes;
+mod scenes;
 
 use super::doctor::LOCAL;
 use super::run::{Admit, Measure};
 use crate::arguments::{measuring, typed, workloads};
 use crate::calibrate::{measured_round_trip_ns, round_trip_ns};
-use crate::engines::{self, Hardware, Machine};
+use crate::engines::{self, Machine};
 use crate::load_advice::Watching;
 use crate::progress::Steps;
 use crate::{answer, model, output, selection, warm};
-use ::workloads::{AnyWorkload, Parameters};
+use ::workloads::AnyWorkload;
 use clap::{Arg, ArgMatches, Command};
 use contract::PairName;
-use harness::measure::{self, After};
+use harness::measure::After;
 use harness::observer::Silent;
 use harness::summary::Summary;
 use harness::text::dates::Utc;
@@ -28,21 +31,10 @@ use harness::{Failure, RunOptions, Subject};
 use machine::hardware::environment::Environment;
 use machine::hardware::load::Watch;
 use machine::hardware::rounds::factor;
+use scenes::{Scene, scenes};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
-
-/// What is validated if no workload is named: each with the parameters that are set. Small enough for two cores: the tables
-/// are beyond the caches of a core and within those of a socket. Two of them abort often and differ in how often they write.
-const STANDING: [(&str, &[(&str, &str)]); 7] = [
-    ("micro", &[("records", "20000"), ("writes", "none")]),
-    ("micro", &[("records", "20000"), ("writes", "50")]),
-    ("micro", &[("records", "20000"), ("writes", "all")]),
-    ("micro", &[("records", "20000"), ("hot", "0"), ("remote", "0")]),
-    ("micro", &[("records", "20000"), ("hot", "0"), ("remote", "10")]),
-    ("ycsb", &[("records", "10000"), ("theta", "0.8"), ("reads", "100")]),
-    ("ycsb", &[("records", "10000"), ("theta", "0.8"), ("reads", "50")]),
-];
 
 /// What can be typed.
 pub fn arguments() -> Command {
@@ -53,7 +45,7 @@ pub fn arguments() -> Command {
     let command = measuring(command, &defaults(engines::cores())).after_help(
         "Without a workload: a standing set, in some minutes. --warmup and --duration are the hardware's; on the simulated \
          machine each system has its caches warm first. --repeat is the number of rounds. With the --out of an earlier call it \
-         goes on from there.",
+         goes on from there. Deployments (--instances, and those of the standing set) have a process for each instance.",
     );
     let commit = Arg::new("commit")
         .long("commit")
@@ -86,12 +78,6 @@ fn defaults(cores: usize) -> RunOptions {
     options
 }
 
-/// A workload, with the parameters that were set.
-struct Scene {
-    workload: AnyWorkload,
-    setting: String,
-}
-
 /// The machine of the file, and what a line takes there and back between two of its cores.
 #[derive(Clone, Copy)]
 struct Simulated {
@@ -113,24 +99,26 @@ pub fn validate(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let options = selection::options(matches, Machine::Hardware, defaults(engines::cores()))?;
     options.admit_no_choice("what is compared must be told the same")?;
     simulated.admit(options.workers)?;
-    for workers in 1..=options.workers {
-        let at = RunOptions { workers, ..options.clone() };
-        let (pairs, _) = measure::supported::<Hardware>(&at);
-        Machine::Hardware.run(Admit { pairs: &pairs, options: &at })?;
+    let (scenes, left_out) = scenes(matches, simulated, &options)?;
+    for scene in &scenes {
+        for workers in scene.workers(options.workers) {
+            let at = RunOptions { workers, ..scene.options(&options) };
+            Machine::Hardware.run(Admit { pairs: &scene.pairs(&at), options: &at })?;
+        }
     }
-    let scenes = scenes(matches)?;
     let what = matches.subcommand_name().unwrap_or("standing");
     let folder = selection::out_to_go_on(matches, "validate", what, Rows::FILE_NAME)?;
 
     let origin = Origin::new(Machine::Hardware.place(), simulated.place(), model::fingerprint(), &options);
     let mut rows = Rows::open(folder.path(), &origin)?;
     let beside = Simulated { machine: simulated, line_ns: round_trip_ns(description) };
-    let (round_trip, warnings) = measure(matches, &scenes, beside, &options, &mut rows)?;
+    let (round_trip, mut warnings) = measure(matches, &scenes, beside, &options, &mut rows)?;
+    warnings.extend(left_out);
     let machine = simulated.place();
     let (seed, name) = (options.engine.seed, machine.machine.clone());
     // An earlier call may have been asked for more.
     let asked = |row: &&Row| {
-        let is_of = |scene: &Scene| (scene.workload.name(), &scene.setting) == (&row.workload, &row.setting);
+        let is_of = |scene: &Scene| scene.has(row);
         row.round < options.repeat && row.workers <= options.workers && scenes.iter().any(is_of)
     };
     let rows: Vec<Row> = rows.all().iter().filter(asked).cloned().collect();
@@ -150,24 +138,6 @@ pub fn validate(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The workload that was named, or the standing set.
-fn scenes(matches: &ArgMatches) -> Result<Vec<Scene>, Failure> {
-    let shown = |name: &str, value: &str| format!("{name}={value}");
-    if let Some((name, below)) = matches.subcommand() {
-        let workload = selection::workload(name, below, &Parameters::default())?;
-        let parameters = workload.resolved().into_iter().map(|(name, _)| name);
-        let typed = parameters.filter_map(|name| Some(shown(name, typed(below, name)?)));
-        let setting = typed.collect::<Vec<_>>().join(" ");
-        return Ok(vec![Scene { workload, setting }]);
-    }
-    let scene = |(name, parameters): &(&str, &[(&str, &str)])| Scene {
-        workload: ::workloads::build(name, &parameters.iter().copied().collect())
-            .expect("a workload of ours"),
-        setting: parameters.iter().map(|(name, value)| shown(name, value)).collect::<Vec<_>>().join(" "),
-    };
-    Ok(STANDING.iter().map(scene).collect())
-}
-
 /// Measures and simulates round by round; answers where the cores were, and what is odd about the host.
 fn measure(
     matches: &ArgMatches,
@@ -176,30 +146,29 @@ fn measure(
     options: &RunOptions,
     rows: &mut Rows,
 ) -> Result<(Option<RoundTrip>, Vec<String>), Failure> {
-    let at = |workers: usize, round: usize| {
-        let engine = options.engine_options(round);
-        RunOptions { workers, repeat: 1, engine, ..options.clone() }
+    let at = |scene: &Scene, workers: usize, round: usize| {
+        let options = scene.options(options);
+        RunOptions { workers, repeat: 1, engine: options.engine_options(round), ..options }
     };
-    let pairs = |workers| measure::supported::<Hardware>(&at(workers, 0)).0;
-    let all = (1..=options.workers).map(|workers| pairs(workers).len()).sum::<usize>();
-    let steps = Steps::of(all * scenes.len() * options.repeat, "systems", matches);
+    let pairs = |scene: &Scene, workers| scene.pairs(&at(scene, workers, 0));
+    let points =
+        scenes.iter().flat_map(|scene| scene.workers(options.workers).map(move |workers| (scene, workers)));
+    let all: usize = points.map(|(scene, workers)| pairs(scene, workers).len()).sum();
+    let steps = Steps::of(all * options.repeat, "systems", matches);
     let mut watching = Watching::begin();
     let mut trips_ns = Vec::new();
     for round in 0..options.repeat {
         watching.try_cores();
         trips_ns.extend(measured_round_trip_ns());
-        for Scene { workload, setting } in scenes {
-            for workers in 1..=options.workers {
-                let place = format!(
-                    "round {}, {} {setting}, {}",
-                    round + 1,
-                    workload.name(),
-                    counted(workers, "worker")
-                );
+        for scene in scenes {
+            for workers in scene.workers(options.workers) {
+                let place = format!("round {}, {}", round + 1, scene.name(workers));
                 steps.begin(&place);
-                for pair in pairs(workers) {
-                    if !rows.has(round, workload.name(), setting, workers, pair) {
-                        rows.add(both(simulated, workload, setting, pair, round, &at(workers, round))?)?;
+                let (workload, deployment) =
+                    ((scene.workload.name(), scene.setting.as_str()), scene.deployment(workers));
+                for pair in pairs(scene, workers) {
+                    if !rows.has(round, workload, workers, deployment, pair) {
+                        rows.add(both(simulated, scene, pair, round, &at(scene, workers, round))?)?;
                     }
                     steps.end(1, &place);
                 }
@@ -222,15 +191,18 @@ fn measure(
 /// A pair on the hardware, and then simulated for as many transactions as warm the caches.
 fn both(
     simulated: Simulated,
-    workload: &AnyWorkload,
-    setting: &str,
+    scene: &Scene,
     pair: PairName,
     round: usize,
     options: &RunOptions,
 ) -> Result<Vec<Row>, Failure> {
     let line_ns = measured_round_trip_ns().filter(|_| options.workers > 1);
     let watch = Watch::of_workers(options.workers);
-    let measured = summary(Machine::Hardware, workload, pair, options)?;
+    let Scene { workload, setting, .. } = scene;
+    let measured = match scene.deployment(options.workers) {
+        (_, None) => summary(Machine::Hardware, workload, pair, options)?,
+        (instances, Some(_)) => processes::measured(workload, pair, options, instances)?,
+    };
     let host =
         Host { taken: watch.end().taken(), moved: line_ns.map_or(1.0, |ns| factor(ns, simulated.line_ns)) };
     let (warmup, duration) = warm::times(measured.memory.loaded_rows, measured.throughput_per_s);
@@ -265,6 +237,7 @@ fn to_commit(validation: &Validation, machine_fingerprint: String) -> ModelError
         hardware_spread: validation.hardware_spread,
         warnings: validation.warnings.clone(),
         workloads: validation.workloads(),
+        deployments: validation.deployments.clone(),
         errors: validation.errors.clone(),
         comparisons: validation.comparisons.clone(),
     }
@@ -273,16 +246,6 @@ fn to_commit(validation: &Validation, machine_fingerprint: String) -> ModelError
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_standing_set_is_made_of_workloads_that_there_are() {
-        let scenes = scenes(&arguments().get_matches_from(["validate"])).expect("a set");
-        assert_eq!(scenes.len(), STANDING.len());
-        assert_eq!(scenes[1].setting, "records=20000 writes=50");
-        let named = arguments().get_matches_from(["validate", "micro", "--writes", "all"]);
-        let scenes = super::scenes(&named).expect("one");
-        assert_eq!((scenes.len(), scenes[0].setting.as_str()), (1, "writes=all"));
-    }
 
     #[test]
     fn it_is_validated_as_the_papers_files_run() {
