@@ -6,9 +6,9 @@
 
 use contract::{
     Abort, ArchitectureName, Arrangement, Arrival, Client, Completion, Durability, Engine, EngineOptions,
-    Indexing, Instances, Key, LogOptions, Lost, Outcome, PairName, Plan, Procedure, ProtocolName,
-    RecoveryOptions, RowLength, RunError, Seat, Selection, TableDescription, TableId, Transaction,
-    TransactionExt, Until, Workload,
+    Indexing, Instances, Key, LogOptions, Lost, Outcome, PairName, PartitionFunction, Plan, Procedure,
+    ProtocolName, RecoveryOptions, RowLength, RunError, Seat, Selection, TableDescription, TableId,
+    Transaction, TransactionExt, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use harness::crash::nodes::{Fared, Fate, Nodes, among, is_of};
@@ -166,7 +166,7 @@ impl Workload for Numbers {
             rows: NODES as u64,
             capacity: NODES as u64,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

@@ -61,6 +61,6 @@ pub use open_loop::{OpenLoop, Series, Slice, SliceHistogram};
 pub use plan::{Access, Plan, PlannedKey, PlannedRange};
 pub use procedure::{Outcome, Procedure};
 pub use scan::{Direction, Scan};
-pub use table::{Indexing, Key, PartitionId, RowLength, Span, TableDescription, TableId};
+pub use table::{Indexing, Key, PartitionFunction, PartitionId, RowLength, Span, TableDescription, TableId};
 pub use transaction::{Abort, AbortReason, Insertion, Merge, Presence, Transaction, TransactionExt};
 pub use workload::{Arrival, Client, CommitId, Completion, Receipts, Seat, SnapshotPlace, Workload};

@@ -9,6 +9,7 @@
 //! to go on (*silo* 4.7).
 
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU64;
 
 /// A primary key. Composite keys are packed into the 64 bits by the workload. Of a table whose keys are byte strings, a
 /// number that [`crate::Transaction::key`] gave, for as long as that transaction lasts.
@@ -182,9 +183,41 @@ pub struct TableDescription {
     pub capacity: u64,
     /// How rows are found.
     pub indexing: Indexing,
-    /// Where a key lives when the table is split into `partitions`; must answer below `partitions`. Of a key that is a byte
+    /// Where a key lives when the table is split. Of a key that is a byte
     /// string it is given [`Key::prefix_of`] it.
-    pub partition: fn(key: Key, partitions: u32) -> PartitionId,
+    pub partition: PartitionFunction,
+}
+
+/// In which partition of so many a key lives; always one of them.
+#[derive(Clone, Copy, Debug)]
+pub enum PartitionFunction {
+    /// That of the key's remainder: for keys that are dense.
+    Remainder,
+    /// That of the remainder of the key's quotient by this number: so many keys that follow each other live together.
+    Quotient(NonZeroU64),
+    /// What a function says, given the key and how many partitions there are.
+    By(fn(key: Key, partitions: u32) -> PartitionId),
+}
+
+impl PartitionFunction {
+    /// Where `key` lives.
+    #[inline]
+    pub fn of(self, key: Key, partitions: u32) -> PartitionId {
+        match self {
+            PartitionFunction::Remainder => remainder(key.0, partitions),
+            PartitionFunction::Quotient(divisor) => remainder(key.0 / divisor, partitions),
+            PartitionFunction::By(function) => function(key, partitions),
+        }
+    }
+}
+
+#[inline]
+fn remainder(number: u64, partitions: u32) -> PartitionId {
+    // A division takes as long as several look-ups in a cache.
+    if partitions.is_power_of_two() {
+        return PartitionId(number as u32 & (partitions - 1));
+    }
+    PartitionId((number % u64::from(partitions)) as u32)
 }
 
 impl TableDescription {
@@ -201,16 +234,6 @@ impl TableDescription {
             RowLength::Fixed => bytes == self.row_bytes,
             RowLength::Varying => bytes <= self.row_bytes,
         }
-    }
-
-    /// The partition function of tables whose keys are dense: the remainder of the key.
-    #[inline]
-    pub fn partition_by_remainder(key: Key, partitions: u32) -> PartitionId {
-        // A division takes as long as several look-ups in a cache.
-        if partitions.is_power_of_two() {
-            return PartitionId(key.0 as u32 & (partitions - 1));
-        }
-        PartitionId((key.0 % u64::from(partitions)) as u32)
     }
 }
 

@@ -8,8 +8,8 @@
 
 use contract::{
     Abort, AbortReason, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Indexing,
-    Key, Outcome, PairName, Plan, PrefetchName, Procedure, ProtocolName, RowLength, Seat, Selection, Support,
-    TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
+    Key, Outcome, PairName, PartitionFunction, Plan, PrefetchName, Procedure, ProtocolName, RowLength, Seat,
+    Selection, Support, TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Exploration, Schedule, cpu, explore};
@@ -115,7 +115,7 @@ impl Workload for Records<'_> {
             rows: RECORDS,
             capacity: RECORDS,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

@@ -3,8 +3,8 @@
 
 use contract::{
     Abort, ArchitectureName, Arrangement, Client, Engine, EngineOptions, Indexing, Key, Measurement, Outcome,
-    PairName, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Span, Support, TableDescription,
-    TableId, Transaction, Until, Workload,
+    PairName, PartitionFunction, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Span, Support,
+    TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Schedule, explore};
@@ -78,7 +78,7 @@ impl Workload for Few {
             rows,
             capacity: rows,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

@@ -2,8 +2,8 @@
 
 use contract::{
     Abort, Access, ArchitectureName, Arrangement, Client, Direction, Effort, Engine, EngineOptions, Indexing,
-    Instances, Key, Measurement, Outcome, PairName, Plan, Procedure, ProtocolName, RowLength, Scan, Seat,
-    Selection, Span, Support, TableDescription, TableId, Transaction, Until, Workload,
+    Instances, Key, Measurement, Outcome, PairName, PartitionFunction, Plan, Procedure, ProtocolName,
+    RowLength, Scan, Seat, Selection, Span, Support, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Schedule, Simulation, explore, trace_hash};
@@ -128,7 +128,7 @@ impl Workload for Task {
                 Task::Update | Task::DeepUpdate => Indexing::Hashed,
                 Task::Scan { .. } => Indexing::Ordered,
             },
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

@@ -6,8 +6,9 @@ mod shared;
 
 use contract::{
     Abort, ArchitectureName, Arrangement, Client, Completion, Direction, Engine, EngineOptions, Indexing,
-    Insertion, Key, LeakCheck, Outcome, PairName, Plan, Procedure, ProtocolName, RowLength, Scan, Seat,
-    Selection, Span, TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
+    Insertion, Key, LeakCheck, Outcome, PairName, PartitionFunction, Plan, Procedure, ProtocolName,
+    RowLength, Scan, Seat, Selection, Span, TableDescription, TableId, Transaction, TransactionExt, Until,
+    Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Exploration, Schedule, explore};
@@ -180,7 +181,7 @@ impl Workload for Watched {
             rows: KEYS,
             capacity: 2 * KEYS,
             indexing: Indexing::Ordered,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

@@ -5,9 +5,9 @@
 //! figures are exact; a change that makes an operation dearer shows here before it shows on a clock.
 
 use contract::{
-    Abort, ArchitectureName, Client, Engine, EngineOptions, Indexing, Key, Outcome, PairName, Plan,
-    Procedure, ProtocolName, RowLength, Seat, Selection, Span, Support, TableDescription, TableId,
-    Transaction, Until, Workload,
+    Abort, ArchitectureName, Client, Engine, EngineOptions, Indexing, Key, Outcome, PairName,
+    PartitionFunction, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Span, Support,
+    TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Accesses, Schedule, accesses, explore};
@@ -71,7 +71,7 @@ impl Workload for Uniform {
             rows: ROWS,
             capacity: ROWS,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

@@ -3,8 +3,8 @@
 
 use contract::{
     Abort, Access, ArchitectureName, Arrangement, Client, Direction, Engine, EngineOptions, Indexing, Key,
-    Outcome, PairName, Plan, PrefetchName, Presence, Procedure, ProtocolName, RowLength, Scan, Seat, Span,
-    TableDescription, TableId, Transaction, Until, Workload,
+    Outcome, PairName, PartitionFunction, Plan, PrefetchName, Presence, Procedure, ProtocolName, RowLength,
+    Scan, Seat, Span, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Simulation};
@@ -97,7 +97,7 @@ impl Workload for Rows {
             rows: self.rows,
             capacity: self.rows,
             indexing: self.indexing,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

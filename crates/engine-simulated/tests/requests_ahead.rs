@@ -3,8 +3,8 @@
 
 use contract::{
     Abort, Access, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Key,
-    Outcome, PairName, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Span, TableDescription,
-    TableId, Transaction, TransactionExt, Until, Workload,
+    Outcome, PairName, PartitionFunction, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Span,
+    TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Exploration, Schedule, explore};
@@ -81,7 +81,7 @@ impl Workload for Records {
             rows: RECORDS,
             capacity: RECORDS,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

@@ -5,8 +5,8 @@
 
 use contract::{
     Abort, ArchitectureName, Arrangement, Client, Engine, EngineOptions, Indexing, Insertion, Instances, Key,
-    Outcome, PairName, PartitionId, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Span, Support,
-    TableDescription, TableId, Transaction, Until, Workload,
+    Outcome, PairName, PartitionFunction, PartitionId, Plan, Procedure, ProtocolName, RowLength, Seat,
+    Selection, Span, Support, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Schedule, SharedLines, explore, shared_lines, watch_lines};
@@ -72,7 +72,9 @@ impl Workload for Rows {
             capacity: rows,
             indexing: Indexing::Hashed,
             // A worker's own rows are its partition.
-            partition: |key, partitions| PartitionId((key.0 / ROWS_EACH % u64::from(partitions)) as u32),
+            partition: PartitionFunction::By(|key, partitions| {
+                PartitionId((key.0 / ROWS_EACH % u64::from(partitions)) as u32)
+            }),
         }]
     }
 
@@ -218,7 +220,9 @@ impl Workload for Growing {
             rows: 0,
             capacity: 100,
             indexing,
-            partition: |key, partitions| PartitionId((key.0 / KEYS_EACH % u64::from(partitions)) as u32),
+            partition: PartitionFunction::By(|key, partitions| {
+                PartitionId((key.0 / KEYS_EACH % u64::from(partitions)) as u32)
+            }),
         };
         [("hashed", Indexing::Hashed), ("ordered", Indexing::Ordered)].map(table).into()
     }

@@ -2,8 +2,8 @@
 
 use contract::{
     Abort, ArchitectureName, Client, Completion, Direction, Engine, EngineOptions, Indexing, Key, Outcome,
-    PairName, Plan, Procedure, ProtocolName, RowLength, Scan, Seat, Selection, SnapshotPlace, Span,
-    TableDescription, TableId, Transaction, Until, Workload,
+    PairName, PartitionFunction, Plan, Procedure, ProtocolName, RowLength, Scan, Seat, Selection,
+    SnapshotPlace, Span, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Schedule, accesses, explore};
@@ -94,7 +94,7 @@ impl Workload for Groups {
             rows: GROUPS * GROUP,
             capacity: GROUPS * GROUP,
             indexing: Indexing::Ordered,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

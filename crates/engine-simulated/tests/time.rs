@@ -2,8 +2,8 @@
 
 use contract::{
     Abort, Access, ArchitectureName, Arrangement, Client, Engine, EngineOptions, Indexing, Key, Measurement,
-    Outcome, PairName, Plan, Presence, Procedure, ProtocolName, RowLength, Seat, Selection, Span, Support,
-    TableDescription, TableId, TimeClass, Transaction, Until, Workload,
+    Outcome, PairName, PartitionFunction, Plan, Presence, Procedure, ProtocolName, RowLength, Seat,
+    Selection, Span, Support, TableDescription, TableId, TimeClass, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Simulation};
@@ -57,7 +57,7 @@ impl Workload for Touch {
             rows: self.rows,
             capacity: self.rows,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

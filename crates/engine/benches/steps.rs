@@ -3,8 +3,8 @@
 //! `cargo bench -p trireme-engine`. Figures belong into `docs/results/`, with the machine and the spread.
 
 use contract::{
-    Abort, Client, Engine, Indexing, Key, Layout, Outcome, Procedure, ProtocolName, RowLength, Seat, Span,
-    TableDescription, TableId, Transaction, Workload,
+    Abort, Client, Engine, Indexing, Key, Layout, Outcome, PartitionFunction, Procedure, ProtocolName,
+    RowLength, Seat, Span, TableDescription, TableId, Transaction, Workload,
 };
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use engine::testing::inner_steps;
@@ -59,7 +59,7 @@ impl Workload for Rows {
             rows: self.0,
             capacity: self.0,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

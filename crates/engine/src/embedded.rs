@@ -36,8 +36,9 @@ use crate::system::MakeLender;
 pub use crate::transaction::SnapshotRead;
 use contract::table::MOST_CAPACITY;
 use contract::{
-    Engine, EngineOptions, Indexing, Key, Layout, LoadError, LogError, LogOptions, PairName, PartitionId,
-    Recovered, RecoveryOptions, RowLength, Seat, Support, TableDescription, TableId, Workload,
+    Engine, EngineOptions, Indexing, Key, Layout, LoadError, LogError, LogOptions, PairName,
+    PartitionFunction, PartitionId, Recovered, RecoveryOptions, RowLength, Seat, Support, TableDescription,
+    TableId, Workload,
 };
 use std::fmt;
 
@@ -172,7 +173,7 @@ fn described(table: &LoggedTable) -> TableDescription {
         rows: 0,
         capacity: table.capacity.max(least_capacity(table)),
         indexing: table.indexing(),
-        partition: TableDescription::partition_by_remainder,
+        partition: PartitionFunction::Remainder,
     }
 }
 

@@ -79,7 +79,7 @@ impl Workload for Numbers {
             rows: 4,
             capacity: 16,
             indexing: self.0,
-            partition: |_, _| contract::PartitionId(0),
+            partition: contract::PartitionFunction::By(|_, _| contract::PartitionId(0)),
         }]
     }
 

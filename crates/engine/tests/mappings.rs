@@ -3,8 +3,8 @@
 
 use contract::{Abort, Outcome, Transaction};
 use contract::{
-    Client, Engine, Indexing, Key, Layout, Plan, Procedure, RowLength, Seat, TableDescription, TableId,
-    Workload,
+    Client, Engine, Indexing, Key, Layout, PartitionFunction, Plan, Procedure, RowLength, Seat,
+    TableDescription, TableId, Workload,
 };
 use engine::ThisEngine;
 use std::fs;
@@ -53,7 +53,7 @@ impl Workload for Tables {
             rows: 0,
             capacity: 1 << 16,
             indexing,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         };
         NAMES.into_iter().zip(kinds.into_iter().cycle()).map(table).collect()
     }

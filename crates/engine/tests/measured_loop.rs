@@ -5,8 +5,8 @@
 
 use contract::{
     Abort, Access, ArchitectureName, Arrangement, Client, Direction, Engine, EngineOptions, InFlight,
-    Indexing, Key, Outcome, PairName, PartitionId, Plan, Procedure, ProtocolName, RowLength, Scan, Seat,
-    Selection, Span, Support, TableDescription, TableId, Transaction, Until, Workload,
+    Indexing, Key, Outcome, PairName, PartitionFunction, PartitionId, Plan, Procedure, ProtocolName,
+    RowLength, Scan, Seat, Selection, Span, Support, TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine::ThisEngine;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -118,14 +118,16 @@ impl Workload for Mixed {
             rows: ROWS,
             capacity: ROWS,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         };
         let small = TableDescription { row_bytes: 8, kept_bytes: 8, ..rows.clone() };
         let numbers = TableDescription { name: "numbers", indexing: Indexing::Ordered, ..small.clone() };
         let strings = TableDescription {
             name: "strings",
             indexing: Indexing::OrderedBytes { most: 14 },
-            partition: |key, partitions| PartitionId((key.0 >> 56) as u32 % partitions),
+            partition: PartitionFunction::By(|key, partitions| {
+                PartitionId((key.0 >> 56) as u32 % partitions)
+            }),
             ..small
         };
         vec![rows, numbers, strings]

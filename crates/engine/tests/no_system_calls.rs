@@ -8,8 +8,8 @@
 
 use contract::{
     Abort, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Key, Outcome,
-    PairName, Plan, Procedure, RowLength, Seat, Selection, Span, TableDescription, TableId, Transaction,
-    Until, Workload,
+    PairName, PartitionFunction, Plan, Procedure, RowLength, Seat, Selection, Span, TableDescription,
+    TableId, Transaction, Until, Workload,
 };
 use engine::ThisEngine;
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter};
@@ -167,7 +167,7 @@ impl Workload for Rows {
             rows: ROWS,
             capacity: ROWS,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

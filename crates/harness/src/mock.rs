@@ -372,7 +372,7 @@ impl Workload for Counting {
     type Client = CountingClient;
 
     fn tables(&self) -> Vec<TableDescription> {
-        let partition = TableDescription::partition_by_remainder;
+        let partition = PartitionFunction::Remainder;
         let (rows, row_bytes) = (self.rows, 8);
         vec![TableDescription {
             name: "counters",

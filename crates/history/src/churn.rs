@@ -6,8 +6,9 @@
 //! that committed up to an epoch, in that order. Whether the ids are right is for the checked workloads to say.
 
 use contract::{
-    Abort, Client, CommitId, Completion, Indexing, Insertion, Key, Outcome, Plan, Presence, Procedure,
-    RowLength, Seat, Span, TableDescription, TableId, Transaction, TransactionExt, Workload,
+    Abort, Client, CommitId, Completion, Indexing, Insertion, Key, Outcome, PartitionFunction, Plan,
+    Presence, Procedure, RowLength, Seat, Span, TableDescription, TableId, Transaction, TransactionExt,
+    Workload,
 };
 use fastrand::Rng;
 use std::cell::RefCell;
@@ -165,7 +166,7 @@ fn tables(keys: u64) -> Vec<TableDescription> {
             rows: keys.div_ceil(2),
             capacity: keys,
             indexing,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }
     };
     TABLES.into_iter().map(described).collect()

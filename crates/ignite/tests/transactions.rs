@@ -1,8 +1,8 @@
 //! A program's own transactions: one session against a model, operation by operation; two sessions that move money between the same rows.
 
 use contract::{
-    Abort, Direction, Indexing, Insertion, Key, Outcome, Presence, RowLength, Scan, Span, TableDescription,
-    TableId, Transaction, TransactionExt,
+    Abort, Direction, Indexing, Insertion, Key, Outcome, PartitionFunction, Presence, RowLength, Scan, Span,
+    TableDescription, TableId, Transaction, TransactionExt,
 };
 use fastrand::Rng;
 use ignite::nodes::Nodes;
@@ -24,7 +24,7 @@ fn tables() -> Vec<TableDescription> {
         rows: 0,
         capacity: 100,
         indexing,
-        partition: TableDescription::partition_by_remainder,
+        partition: PartitionFunction::Remainder,
     };
     let strings = Indexing::OrderedBytes { most: 12 };
     vec![

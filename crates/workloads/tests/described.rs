@@ -308,7 +308,7 @@ steps = [
 fn rows_of_a_partition_key_lie_together() {
     let workload = of_text(REGIONS).expect("a workload");
     let (tables, partitions) = (workload.tables(), 8);
-    let lives_in = |table: u16, key: u64| (tables[usize::from(table)].partition)(Key(key), partitions).0;
+    let lives_in = |table: u16, key: u64| tables[usize::from(table)].partition.of(Key(key), partitions).0;
     let places: Vec<u32> = (0..1000).step_by(50).map(|key| lives_in(0, key)).collect();
     assert_eq!(places, [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 0, 0, 1, 1]);
     for worker in 0..8 {
@@ -339,7 +339,7 @@ fn fewer_rows_are_smaller_groups() {
     for (most, apart) in [("4000", 100), ("1000", 25), ("10", 1)] {
         let given = [("file", file.to_str().expect("a path")), ("most-rows", most)];
         let tables = Described::new(&parameters(&given)).expect("a workload").tables();
-        let at = |table: usize, key| (tables[table].partition)(Key(key), 1 << 20).0;
+        let at = |table: usize, key| tables[table].partition.of(Key(key), 1 << 20).0;
         assert_eq!((at(0, apart - 1), at(0, apart)), (0, 1), "{most}");
         assert_eq!((at(1, 1), at(1, 2)), (0, 1), "no row of it was cut");
     }

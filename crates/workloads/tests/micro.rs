@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Store, Touched, deviation, parameters, seat, touched_as_planned, transactions};
-use contract::{Access, Client, Key, Outcome, Procedure, TableDescription, TableId, Workload};
+use contract::{Access, Client, Key, Outcome, PartitionFunction, Procedure, TableId, Workload};
 use std::collections::HashSet;
 use workloads::Micro;
 use workloads::micro::{Auditor, Violation};
@@ -68,7 +68,7 @@ fn keys_over(partitions: u32, worker: usize, given: &[(&str, &str)]) -> Vec<Vec<
 }
 
 fn partition(key: u64, partitions: u32) -> u64 {
-    u64::from(TableDescription::partition_by_remainder(Key(key), partitions).0)
+    u64::from(PartitionFunction::Remainder.of(Key(key), partitions).0)
 }
 
 #[test]

@@ -11,8 +11,8 @@
 
 use contract::{
     Abort, Arrangement, Client, Completion, Direction, Engine, EngineOptions, Indexing, Key, Outcome,
-    PartitionId, Plan, Procedure, RowLength, Scan, Seat, Selection, Span, TableDescription, TableId,
-    Transaction, TransactionExt, Until, Workload,
+    PartitionFunction, PartitionId, Plan, Procedure, RowLength, Scan, Seat, Selection, Span,
+    TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
 };
 use machine::simulated::cpu;
 use std::cell::RefCell;
@@ -407,10 +407,10 @@ impl Workload for Stage {
             rows,
             capacity: rows + 4,
             indexing,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         };
         let leaves = TableDescription {
-            partition: |_, _| PartitionId(0),
+            partition: PartitionFunction::By(|_, _| PartitionId(0)),
             ..table("leaves", self.scene.loaded, self.indexing)
         };
         vec![leaves, table("clock", TICKS, Indexing::Hashed)]

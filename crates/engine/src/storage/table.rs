@@ -204,7 +204,7 @@ impl Table {
     pub fn partition_of(&self, key: Key) -> PartitionId {
         match self.partitions.len() {
             1 => PartitionId(0),
-            several => (self.description.partition)(key, several as u32),
+            several => self.description.partition.of(key, several as u32),
         }
     }
 

@@ -5,8 +5,8 @@ use crate::storage::Store;
 use crate::system::{CountLeaks, Dispatch, Run, System};
 use contract::{
     Abort, ArchitectureName, Client, EngineOptions, Header, Indexing, Key, Layout, Outcome, PairName,
-    PartitionId, Presence, Procedure, ProtocolName, RowLength, Seat, Selection, TableDescription, TableId,
-    Transaction, TransactionExt, Until, Workload,
+    PartitionFunction, Presence, Procedure, ProtocolName, RowLength, Seat, Selection, TableDescription,
+    TableId, Transaction, TransactionExt, Until, Workload,
 };
 
 pub(super) const T: TableId = TableId(0);
@@ -76,7 +76,7 @@ impl Workload for Accounts {
             rows: ACCOUNTS,
             capacity: ACCOUNTS + RING,
             indexing: self.0,
-            partition: |key, partitions| PartitionId(key.0 as u32 % partitions),
+            partition: PartitionFunction::Remainder,
         }]
     }
 

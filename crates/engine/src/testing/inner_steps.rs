@@ -25,8 +25,9 @@ use crate::storage::Store;
 use crate::timestamp::{Halves, Timestamp};
 use crate::transaction::Txn;
 use contract::{
-    Access, ArchitectureName, Effort, EngineOptions, Header, Indexing, Key, Layout, PairName, PartitionId,
-    Plan, Presence, Procedure, ProtocolName, RowLength, Span, TableDescription, TableId,
+    Access, ArchitectureName, Effort, EngineOptions, Header, Indexing, Key, Layout, PairName,
+    PartitionFunction, PartitionId, Plan, Presence, Procedure, ProtocolName, RowLength, Span,
+    TableDescription, TableId,
 };
 use std::ptr::NonNull;
 use std::time::Duration;
@@ -330,7 +331,7 @@ fn bare_rows(rows: u64) -> TableDescription {
         rows,
         capacity: rows,
         indexing: Indexing::Hashed,
-        partition: TableDescription::partition_by_remainder,
+        partition: PartitionFunction::Remainder,
     }
 }
 

@@ -12,8 +12,8 @@ use crate::storage::Store;
 use crate::system::{Delegation, Dispatch, Dora, Orthrus, Run, SharedEverything, System};
 use contract::{
     Abort, Access, ArchitectureName, Client, Completion, EngineOptions, Indexing, Key, Layout, Outcome,
-    PairName, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Span, TableDescription, TableId,
-    Transaction, TransactionExt, Until, Workload,
+    PairName, PartitionFunction, Plan, Procedure, ProtocolName, RowLength, Seat, Selection, Span,
+    TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -79,7 +79,7 @@ impl Workload for Hot {
             rows: WORKERS as u64,
             capacity: WORKERS as u64,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

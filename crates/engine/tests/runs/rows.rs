@@ -2,8 +2,8 @@
 //! or make a mistake.
 
 use contract::{
-    Abort, AbortReason, Client, Completion, Indexing, Key, Outcome, Plan, Presence, Procedure, RowLength,
-    Seat, Span, TableDescription, TableId, Transaction, Workload,
+    Abort, AbortReason, Client, Completion, Indexing, Key, Outcome, PartitionFunction, Plan, Presence,
+    Procedure, RowLength, Seat, Span, TableDescription, TableId, Transaction, Workload,
 };
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -135,7 +135,7 @@ impl Workload for Rows {
             rows: ROWS,
             capacity: ROWS,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

@@ -1,9 +1,9 @@
 //! Clients that do not always have a transaction: as a server's, which is idle most of the time.
 
 use contract::{
-    Abort, Arrival, Client, Engine, EngineOptions, Indexing, Insertion, Key, Outcome, Plan, Presence,
-    Procedure, RowLength, RunOutcome, Seat, Selection, TableDescription, TableId, Transaction,
-    TransactionExt, Until, Workload,
+    Abort, Arrival, Client, Engine, EngineOptions, Indexing, Insertion, Key, Outcome, PartitionFunction,
+    Plan, Presence, Procedure, RowLength, RunOutcome, Seat, Selection, TableDescription, TableId,
+    Transaction, TransactionExt, Until, Workload,
 };
 use std::sync::mpsc::{Receiver, TryRecvError};
 
@@ -86,7 +86,7 @@ impl Workload for Rows {
             rows: ROWS,
             capacity: ROWS + 8,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

@@ -7,9 +7,9 @@
 
 use contract::Transaction;
 use contract::{
-    Abort, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Insertion, Key, Outcome, Plan,
-    Presence, Procedure, RowLength, Seat, Selection, Span, TableDescription, TableId, TransactionExt, Until,
-    Workload,
+    Abort, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Insertion, Key, Outcome,
+    PartitionFunction, Plan, Presence, Procedure, RowLength, Seat, Selection, Span, TableDescription,
+    TableId, TransactionExt, Until, Workload,
 };
 
 const ACCOUNTS: u64 = 8;
@@ -263,7 +263,7 @@ impl Workload for Bank {
             rows: ACCOUNTS,
             capacity: ACCOUNTS + RING,
             indexing: self.indexing,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

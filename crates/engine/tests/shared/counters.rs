@@ -4,8 +4,8 @@
 //! read one; some roll back.
 
 use contract::{
-    Abort, Client, Completion, Engine, EngineOptions, Indexing, Key, Outcome, PairName, Procedure, RowLength,
-    Seat, Span, TableDescription, TableId, Transaction, Until, Workload,
+    Abort, Client, Completion, Engine, EngineOptions, Indexing, Key, Outcome, PairName, PartitionFunction,
+    Procedure, RowLength, Seat, Span, TableDescription, TableId, Transaction, Until, Workload,
 };
 use std::cell::Cell;
 
@@ -104,7 +104,7 @@ impl Workload for Counters {
             rows: ROWS,
             capacity: ROWS,
             indexing: Indexing::Ordered,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

@@ -9,10 +9,11 @@
 use super::{arrange, supported};
 use contract::{
     Abort, Client, Completion, Direction, Engine, EngineOptions, Indexing, Insertion, Key, Outcome, PairName,
-    PartitionId, Plan, PlannedRange, Presence, Procedure, RowLength, Scan, Seat, Selection, Span,
-    TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
+    PartitionFunction, PartitionId, Plan, PlannedRange, Presence, Procedure, RowLength, Scan, Seat,
+    Selection, Span, TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
 };
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 
@@ -65,10 +66,10 @@ impl World {
         if self.has_byte_strings() { Key::prefix_of(&self.bytes(n)) } else { Key(n) }
     }
 
-    fn partition(self) -> fn(Key, u32) -> PartitionId {
+    fn partition(self) -> PartitionFunction {
         match self.has_byte_strings() {
-            true => |key, partitions| PartitionId((key.0 >> 56) as u32 % partitions),
-            false => |key, partitions| PartitionId((key.0 / GROUP % u64::from(partitions)) as u32),
+            true => PartitionFunction::By(|key, partitions| PartitionId((key.0 >> 56) as u32 % partitions)),
+            false => PartitionFunction::Quotient(NonZeroU64::new(GROUP).expect("keys")),
         }
     }
 }
@@ -384,7 +385,7 @@ impl Workload for ModelWorkload {
         };
         let world = self.world;
         let row_bytes = if world.length == RowLength::Fixed { ROW } else { LENGTHS[LENGTHS.len() - 1] };
-        let remainder: fn(Key, u32) -> PartitionId = TableDescription::partition_by_remainder;
+        let remainder = PartitionFunction::Remainder;
         // A table of one bucket, so that chains and their metadata are shared by all keys.
         vec![
             table("other", 8, 3, Indexing::Hashed, remainder),

@@ -8,8 +8,8 @@
 
 use contract::{
     Abort, Arrangement, Client, Completion, Direction, Engine, EngineOptions, Indexing, Insertion, Key,
-    Outcome, PartitionId, Plan, Presence, Procedure, RowLength, Scan, Seat, Selection, Span,
-    TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
+    Outcome, PartitionFunction, PartitionId, Plan, Presence, Procedure, RowLength, Scan, Seat, Selection,
+    Span, TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
 };
 use std::cell::{Cell, RefCell};
 use std::ops::Bound;
@@ -385,7 +385,7 @@ impl Workload for Queues {
             rows: ACCOUNTS,
             capacity: ACCOUNTS,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         };
         let partition: fn(Key, u32) -> PartitionId = match self.has_byte_strings() {
             true => |key, partitions| PartitionId((key.0 >> 56) as u32 % partitions),
@@ -396,7 +396,7 @@ impl Workload for Queues {
             rows: QUEUES * LOADED,
             capacity: QUEUES * MOST as u64,
             indexing: self.0,
-            partition,
+            partition: PartitionFunction::By(partition),
             ..accounts.clone()
         };
         vec![accounts, queues]

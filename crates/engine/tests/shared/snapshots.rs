@@ -5,9 +5,9 @@
 //! scans in both directions, and must come to the same sum each time, and find no row torn. Rows have one length, or vary.
 
 use contract::{
-    Abort, Client, Completion, Direction, Engine, EngineOptions, Indexing, Insertion, Key, Outcome, Presence,
-    Procedure, RowLength, Scan, Seat, Selection, SnapshotPlace, Span, TableDescription, TableId, Transaction,
-    Until, Workload,
+    Abort, Client, Completion, Direction, Engine, EngineOptions, Indexing, Insertion, Key, Outcome,
+    PartitionFunction, Presence, Procedure, RowLength, Scan, Seat, Selection, SnapshotPlace, Span,
+    TableDescription, TableId, Transaction, Until, Workload,
 };
 use std::cell::{Cell, RefCell};
 use std::ops::Bound;
@@ -313,7 +313,7 @@ impl Workload for Ledger {
             rows: ACCOUNTS,
             capacity: ACCOUNTS + RING,
             indexing: self.indexing,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

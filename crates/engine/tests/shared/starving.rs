@@ -2,8 +2,9 @@
 //! one of them has written it, too. Only if they let it go first does it end before they do.
 
 use contract::{
-    Abort, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Key, Outcome, Plan, Procedure,
-    RowLength, Seat, Selection, TableDescription, TableId, Transaction, TransactionExt, Until, Workload,
+    Abort, Arrangement, Client, Completion, Engine, EngineOptions, Indexing, Key, Outcome, PartitionFunction,
+    Plan, Procedure, RowLength, Seat, Selection, TableDescription, TableId, Transaction, TransactionExt,
+    Until, Workload,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -120,7 +121,7 @@ impl Workload for Hot {
             rows: 4,
             capacity: 4,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

@@ -2,8 +2,8 @@
 
 use contract::{
     Abort, Arrangement, Client, CommitId, Completion, Engine, EngineOptions, Indexing, Insertion, Key,
-    Layout, LeakCheck, Outcome, PairName, Plan, Presence, Procedure, RowLength, RunError, Seat, Selection,
-    Span, TableDescription, TableId, Transaction, Until, Workload,
+    Layout, LeakCheck, Outcome, PairName, PartitionFunction, Plan, Presence, Procedure, RowLength, RunError,
+    Seat, Selection, Span, TableDescription, TableId, Transaction, Until, Workload,
 };
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -174,7 +174,7 @@ impl Workload for Loading {
             rows: LOADED,
             capacity: KEYS,
             indexing,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         };
         [("hashed", Indexing::Hashed), ("ordered", Indexing::Ordered)].map(table).into()
     }

@@ -4,8 +4,8 @@ use super::Scenario;
 use super::play::{Play, ROW_BYTES, ROWS, Seen, row_of};
 use contract::telling::{tell, told};
 use contract::{
-    Abort, Access, Client, Completion, Erased, Indexing, Key, Outcome, Plan, Procedure, RowLength, Seat,
-    Span, TableDescription, TableId, Transaction, Workload,
+    Abort, Access, Client, Completion, Erased, Indexing, Key, Outcome, PartitionFunction, Plan, Procedure,
+    RowLength, Seat, Span, TableDescription, TableId, Transaction, Workload,
 };
 use std::cell::Cell;
 
@@ -79,7 +79,7 @@ impl Workload for ScenarioWorkload {
             rows,
             capacity,
             indexing,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         };
         let (workers, loaded) = (self.workers as u64, self.loaded().count() as u64);
         let Scenario { indexing, .. } = *self.scenario;

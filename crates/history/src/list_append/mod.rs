@@ -21,7 +21,9 @@ use crate::elle::{Attempts, ElleLayout, MicroOperation, write_events};
 use crate::final_read::{FinalRead, FinalReader};
 use crate::history::TransactionRecord;
 use crate::version::{Version, word};
-use contract::{Clocks, Indexing, Key, RowLength, Seat, TableDescription, TableId, Workload};
+use contract::{
+    Clocks, Indexing, Key, PartitionFunction, RowLength, Seat, TableDescription, TableId, Workload,
+};
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::ops::RangeInclusive;
@@ -141,7 +143,7 @@ impl Workload for ListAppend {
             rows: self.keys,
             capacity: self.keys,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

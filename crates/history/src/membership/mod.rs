@@ -25,8 +25,8 @@ mod scan;
 pub use client::MembershipClient;
 
 use contract::{
-    Abort, Access, Indexing, Insertion, Key, Outcome, Plan, Presence, Procedure, RowLength, Seat, Span,
-    TableDescription, TableId, Transaction, TransactionExt, Workload,
+    Abort, Access, Indexing, Insertion, Key, Outcome, PartitionFunction, Plan, Presence, Procedure,
+    RowLength, Seat, Span, TableDescription, TableId, Transaction, TransactionExt, Workload,
 };
 use scan::{Known, Sweep};
 use serde::{Deserialize, Serialize};
@@ -109,7 +109,7 @@ impl Workload for Membership {
             rows,
             capacity,
             indexing,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         };
         let keys = self.keys_per_family();
         let indexing = if self.scan_percent == 0 { Indexing::Hashed } else { Indexing::Ordered };

@@ -3,8 +3,8 @@
 //! Its clients watch that the wrapper keeps what it promises to the workload inside.
 
 use contract::{
-    Abort, Access, Client, Completion, Direction, Indexing, Insertion, Key, Outcome, Plan, Presence,
-    Procedure, RowLength, Scan, Seat, Span, TableDescription, TableId, Transaction, Workload,
+    Abort, Access, Client, Completion, Direction, Indexing, Insertion, Key, Outcome, PartitionFunction, Plan,
+    Presence, Procedure, RowLength, Scan, Seat, Span, TableDescription, TableId, Transaction, Workload,
 };
 use std::cell::Cell;
 use std::ops::Bound;
@@ -70,7 +70,7 @@ impl Workload for Mixed {
             rows: self.keys / 2,
             capacity: self.keys,
             indexing: self.indexing,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         };
         ["thirteen", "twenty-four"].into_iter().zip(ROW_BYTES).map(table).collect()
     }

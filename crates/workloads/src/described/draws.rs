@@ -152,7 +152,7 @@ mod tests {
 
     /// The partition of a key in the draws, by the table's function.
     fn lives_in(table: &Table, key: i64, partitions: u32) -> u32 {
-        table.partition_key.function()((key as u64).into(), partitions).0
+        table.partition_key.function().of((key as u64).into(), partitions).0
     }
 
     #[test]

@@ -2,47 +2,19 @@
 //!
 //! `partition_key = "key / N"` puts the keys `0..N` into one group, `N..2 N` into the next, and so on; the groups go round the partitions, group `g` to partition `g % partitions`. `"key"` is `"key / 1"`: each row
 //! is a group of its own.
-//!
-//! The contract wants a function without a state of its own ([`TableDescription::partition`]), and a file says any divisor. So there are as many functions as a process may have divisors, each reads its own from a
-//! constant place, and a divisor has the first place that is free or has it already. Places are never given back: what was described with a function is partitioned by it for ever.
 
-use contract::{Key, PartitionId, TableDescription};
+use contract::{Key, PartitionFunction};
 use std::num::NonZeroU64;
-use std::sync::OnceLock;
 
 /// The largest divisor: no table has more rows.
 const MOST_DIVISOR: u64 = super::specification::MOST_ROWS;
 /// Where a table's rows are cut, so many groups are left, if there were as many: for the partitions of a large machine.
 const GROUPS_LEFT: u64 = 128;
-/// Different divisors of a process, 1 not counted.
-const PLACES: usize = 64;
-
-static DIVISORS: [OnceLock<NonZeroU64>; PLACES] = [const { OnceLock::new() }; PLACES];
-
-type PartitionFunction = fn(Key, u32) -> PartitionId;
-
-/// The function of a place.
-fn by_quotient<const PLACE: usize>(key: Key, partitions: u32) -> PartitionId {
-    let divisor = DIVISORS[PLACE].get().expect("a function is told once its divisor is known");
-    TableDescription::partition_by_remainder(Key(key.0 / divisor.get()), partitions)
-}
-
-macro_rules! functions {
-    ($($place:literal)*) => { [$(by_quotient::<$place>),*] };
-}
-
-#[rustfmt::skip]
-const FUNCTIONS: [PartitionFunction; PLACES] = functions!(
-     0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
-    32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63
-);
 
 /// By what a table is partitioned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartitionKey {
-    divisor: u64,
-    /// Of the function, if it divides.
-    place: Option<usize>,
+    divisor: NonZeroU64,
 }
 
 impl PartitionKey {
@@ -50,38 +22,29 @@ impl PartitionKey {
     pub fn parse(text: &str, written: u64, rows: u64) -> Result<Self, String> {
         let allowed = || format!("allowed: key, or key / N with a whole N from 1 to {MOST_DIVISOR}");
         let divisor = divisor_of(text).filter(|divisor| (1..=MOST_DIVISOR).contains(divisor));
-        PartitionKey::by(after_cut(divisor.ok_or_else(allowed)?, written, rows))
-    }
-
-    /// By the quotient by a divisor, which is not 0.
-    fn by(divisor: u64) -> Result<Self, String> {
-        if divisor == 1 {
-            return Ok(PartitionKey::default());
-        }
-        let given = NonZeroU64::new(divisor).expect("it was checked");
-        let place = DIVISORS.iter().position(|place| *place.get_or_init(|| given) == given);
-        let place = place.ok_or_else(|| {
-            format!("this process has {PLACES} other divisors already; allowed: key, or one of those")
-        })?;
-        Ok(PartitionKey { divisor, place: Some(place) })
+        let divisor = after_cut(divisor.ok_or_else(allowed)?, written, rows);
+        Ok(PartitionKey { divisor: NonZeroU64::new(divisor).expect("a cut leaves a key to a group") })
     }
 
     /// Tells where keys live.
     pub fn function(self) -> PartitionFunction {
-        self.place.map_or(TableDescription::partition_by_remainder, |place| FUNCTIONS[place])
+        match self.divisor {
+            NonZeroU64::MIN => PartitionFunction::Remainder,
+            divisor => PartitionFunction::Quotient(divisor),
+        }
     }
 
     /// A key that lives in a partition.
     #[inline]
     pub fn key_in(self, partition: u32) -> Key {
-        Key(u64::from(partition) * self.divisor)
+        Key(u64::from(partition) * self.divisor.get())
     }
 }
 
 /// By the key.
 impl Default for PartitionKey {
     fn default() -> Self {
-        PartitionKey { divisor: 1, place: None }
+        PartitionKey { divisor: NonZeroU64::MIN }
     }
 }
 
@@ -122,7 +85,7 @@ pub(super) struct Groups {
 impl Groups {
     /// Of the loaded rows with keys `0..rows`.
     pub fn new(rows: u64, key: PartitionKey, partitions: u32) -> Self {
-        let (size, partitions) = (key.divisor, u64::from(partitions));
+        let (size, partitions) = (key.divisor.get(), u64::from(partitions));
         let round = size * partitions;
         Groups { rows, size, partitions, rounds: rows / round, rest: rows % round }
     }
@@ -161,6 +124,7 @@ impl Groups {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use contract::PartitionId;
     use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 
     #[test]
@@ -190,14 +154,22 @@ mod tests {
         assert!(PartitionKey::parse("key / 68719476736", 10, 10).is_ok());
     }
 
+    fn by(divisor: u64) -> PartitionKey {
+        PartitionKey { divisor: NonZeroU64::new(divisor).expect("not 0") }
+    }
+
     #[test]
-    fn each_divisor_has_a_function_of_its_own() {
-        for divisor in [1, 2, 3, 1000, 3, 2] {
-            let function = PartitionKey::by(divisor).expect("few").function();
+    fn a_key_lives_where_its_quotient_says() {
+        for divisor in [1, 2, 3, 1000] {
+            let function = by(divisor).function();
             for partitions in [1, 2, 7, 8] {
                 for key in [0, 1, 2, 999, 1000, 123_456_789, u64::MAX] {
                     let expected = PartitionId(((key / divisor) % u64::from(partitions)) as u32);
-                    assert_eq!(function(Key(key), partitions), expected, "{key} / {divisor} of {partitions}");
+                    assert_eq!(
+                        function.of(Key(key), partitions),
+                        expected,
+                        "{key} / {divisor} of {partitions}"
+                    );
                 }
             }
         }
@@ -228,9 +200,9 @@ mod tests {
         fn partitions_have_the_rows_that_the_function_says(
             rows in 0..300u64, divisor in 1..20u64, partitions in 1..12u32, more in 0..50u64,
         ) {
-            let key = PartitionKey::by(divisor).expect("few");
+            let key = by(divisor);
             let (groups, function) = (Groups::new(rows, key, partitions), key.function());
-            let lives_in = |key: u64| function(Key(key), partitions).0;
+            let lives_in = |key: u64| function.of(Key(key), partitions).0;
             let mut inhabited = 0;
             for partition in 0..partitions {
                 let expected: Vec<u64> = (0..rows).filter(|key| lives_in(*key) == partition).collect();

@@ -6,7 +6,7 @@ use crate::locality::{Draws, Rows};
 use crate::random::{Chance, generator};
 use crate::touches::{Touch, Touches};
 use contract::telling::{tell, told};
-use contract::{Client, Completion, Key, Outcome, Seat, TableDescription};
+use contract::{Client, Completion, Key, Outcome, PartitionFunction, Seat};
 use fastrand::Rng;
 
 /// One worker's source of transactions. The rows drawn do not depend on how many operations update.
@@ -33,9 +33,7 @@ impl Update {
     fn is_update(self, key: u64, rng: &mut Rng) -> bool {
         match self {
             Update::Some(chance) => chance.happens(rng.u64(..)),
-            Update::Home(seat) => {
-                TableDescription::partition_by_remainder(Key(key), seat.homes) == seat.home()
-            }
+            Update::Home(seat) => PartitionFunction::Remainder.of(Key(key), seat.homes) == seat.home(),
         }
     }
 }

@@ -39,7 +39,7 @@ pub use client::MicroClient;
 pub use transaction::MicroTransaction;
 
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
-use contract::{Indexing, Key, RowLength, Seat, TableDescription, TableId, Workload};
+use contract::{Indexing, Key, PartitionFunction, RowLength, Seat, TableDescription, TableId, Workload};
 use parameters::MicroParameters;
 use transaction::{ATTRIBUTES, Row};
 use zerocopy::IntoBytes;
@@ -96,7 +96,7 @@ impl Workload for Micro {
             rows,
             capacity: rows,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

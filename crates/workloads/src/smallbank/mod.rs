@@ -42,7 +42,7 @@ pub use client::SmallBankClient;
 pub use transaction::SmallBankTransaction;
 
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
-use contract::{Indexing, Key, RowLength, Seat, TableDescription, TableId, Workload};
+use contract::{Indexing, Key, PartitionFunction, RowLength, Seat, TableDescription, TableId, Workload};
 use parameters::SmallBankParameters;
 use rows::{Account, Balance};
 use zerocopy::IntoBytes;
@@ -105,7 +105,7 @@ impl Workload for SmallBank {
             rows,
             capacity: rows,
             indexing: Indexing::Hashed,
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         };
         vec![
             // Nobody looks at the names behind the numbers.

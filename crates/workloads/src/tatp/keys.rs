@@ -1,7 +1,7 @@
 //! Composite keys in 64 bits, subscriber on top: numeric order is the order of the parts, and a shift gives the
 //! subscriber, by which every table is partitioned.
 
-use contract::{Key, PartitionId, TableDescription};
+use contract::{Key, PartitionFunction, PartitionId};
 
 /// Types of accesses, and of facilities: 1 to 4.
 pub(super) const TYPES: u64 = 4;
@@ -46,7 +46,7 @@ pub(super) fn of_forwarding(key: Key) -> (u64, u64, u64) {
 
 #[inline]
 pub(super) fn partition_of_subscriber(key: Key, partitions: u32) -> PartitionId {
-    TableDescription::partition_by_remainder(key, partitions)
+    PartitionFunction::Remainder.of(key, partitions)
 }
 
 #[inline]

@@ -44,7 +44,9 @@ pub use transaction::TatpTransaction;
 
 use crate::audit::{Audited, Unaudited};
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
-use contract::{Indexing, Key, PartitionId, RowLength, Seat, TableDescription, TableId, Workload};
+use contract::{
+    Indexing, Key, PartitionFunction, PartitionId, RowLength, Seat, TableDescription, TableId, Workload,
+};
 use parameters::TatpParameters;
 use rows::{AccessInfo, CallForwarding, SpecialFacility, Subscriber};
 
@@ -97,7 +99,7 @@ impl Workload for Tatp {
             rows,
             capacity: rows,
             indexing: Indexing::Hashed,
-            partition,
+            partition: PartitionFunction::By(partition),
         };
         let accesses = population::accesses(subscribers);
         let facilities = population::facilities(subscribers);

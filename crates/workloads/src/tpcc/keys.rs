@@ -12,7 +12,7 @@
 //! | copy of the items | 16 | 0 to 65,534 |
 //! | payment | 32 | 1 to 4,294,967,295 |
 
-use contract::{Key, PartitionId, TableDescription};
+use contract::{Key, PartitionFunction, PartitionId};
 
 const DISTRICT_BITS: u32 = 4;
 const CUSTOMER_BITS: u32 = 12;
@@ -183,7 +183,7 @@ pub fn customers_named(w_id: u32, d_id: u32, last: &[u8; 16]) -> [[u8; NAME_KEY_
 /// Warehouse 1 is in the first partition.
 #[inline]
 pub fn partition_of_warehouse(key: Key, partitions: u32) -> PartitionId {
-    TableDescription::partition_by_remainder(Key(key.0 - 1), partitions)
+    PartitionFunction::Remainder.of(Key(key.0 - 1), partitions)
 }
 
 /// With its warehouse.
@@ -225,7 +225,7 @@ pub fn partition_of_name(prefix: Key, partitions: u32) -> PartitionId {
 /// The first copy is in the first partition, as the first warehouse is.
 #[inline]
 pub fn partition_of_item(key: Key, partitions: u32) -> PartitionId {
-    TableDescription::partition_by_remainder(split(key, ITEM_BITS).0, partitions)
+    PartitionFunction::Remainder.of(split(key, ITEM_BITS).0, partitions)
 }
 
 /// With its warehouse.

@@ -84,7 +84,9 @@ pub use scale::{CUSTOMERS, ITEMS, Scale};
 pub use transaction::{Screen, TpccClient, TpccTransaction};
 
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
-use contract::{Indexing, Key, PartitionId, RowLength, Seat, TableDescription, TableId, Workload};
+use contract::{
+    Indexing, Key, PartitionFunction, PartitionId, RowLength, Seat, TableDescription, TableId, Workload,
+};
 use items::Items;
 use parameters::{Reconnaissance, TpccParameters};
 
@@ -194,7 +196,7 @@ impl Workload for Tpcc {
                 rows,
                 capacity,
                 indexing,
-                partition,
+                partition: PartitionFunction::By(partition),
             }
         };
         vec![

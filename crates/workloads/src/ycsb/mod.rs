@@ -59,7 +59,7 @@ pub use transaction::YcsbTransaction;
 use crate::audit::{Audited, Unaudited};
 use crate::parameters::{ParameterError, Parameters, WorkloadDescription};
 use crate::zipf::Zipf;
-use contract::{Indexing, Key, RowLength, Seat, TableDescription, TableId, Workload};
+use contract::{Indexing, Key, PartitionFunction, RowLength, Seat, TableDescription, TableId, Workload};
 use parameters::{Index, YcsbParameters};
 
 const TABLE: TableId = TableId(0);
@@ -115,7 +115,7 @@ impl Workload for Ycsb {
                 Index::Hash => Indexing::Hashed,
                 Index::Ordered => Indexing::Ordered,
             },
-            partition: TableDescription::partition_by_remainder,
+            partition: PartitionFunction::Remainder,
         }]
     }
 

@@ -383,7 +383,7 @@ impl<W: Workload> Transaction for Store<'_, W> {
             }
         }
         for partitions in [1, 2, 3, 8, 72] {
-            let partition = |key| (table.partition)(key, partitions);
+            let partition = |key| table.partition.of(key, partitions);
             if let Some(within) = scan.within {
                 let is_there = |key: &Vec<u8>| partition(Key::prefix_of(key)) == partition(within);
                 assert!(scanned.shown.iter().all(is_there), "{scanned:?} is not within one of {partitions}");
@@ -480,7 +480,7 @@ pub fn assert_declared<W: Workload>(workload: &W, touched: &[Touched], planned: 
     let tables = workload.tables();
     for partitions in [1, 2, 3, 8, 72] {
         let partition =
-            |touched: &Touched| (tables[usize::from(touched.0)].partition)(Key(touched.1), partitions);
+            |touched: &Touched| tables[usize::from(touched.0)].partition.of(Key(touched.1), partitions);
         let declared: HashSet<_> = planned.iter().map(partition).collect();
         for one in touched {
             assert!(

@@ -25,7 +25,7 @@ struct Part<'s, 'a> {
 }
 
 fn partition(tpcc: &Tpcc, table: TableId, key: Key) -> PartitionId {
-    (tpcc.tables()[table.index()].partition)(key, WAREHOUSES)
+    tpcc.tables()[table.index()].partition.of(key, WAREHOUSES)
 }
 
 impl Part<'_, '_> {

@@ -34,7 +34,7 @@ fn replicated_items_are_at_home() {
         store.attempt(&transaction);
         for partitions in [2, 3, 5, 72] {
             let place = |touched: &common::Touched| {
-                (tables[usize::from(touched.0)].partition)(Key(touched.1), partitions)
+                tables[usize::from(touched.0)].partition.of(Key(touched.1), partitions)
             };
             let places: BTreeSet<_> = store.log.iter().chain(&planned).map(place).collect();
             assert_eq!(places.len(), 1, "{:?} over {partitions} partitions", transaction.input());

@@ -34,7 +34,7 @@ impl<'e> Owners<'e> {
         match self.count {
             1 => 0,
             count if self.by_hash => (Hash::of(key).0 >> 32) as u32 % count,
-            count => (self.tables[table.index()].description.partition)(key, count).0,
+            count => self.tables[table.index()].description.partition.of(key, count).0,
         }
     }
 
