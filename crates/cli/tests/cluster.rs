@@ -5,6 +5,7 @@ mod nodes;
 
 use nodes::*;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read, Write};
@@ -73,6 +74,60 @@ fn every_system_that_spans_processes_is_compared() {
         measured.map(|system| system["protocol"].as_str().expect("a name")).collect();
     protocols.sort_unstable();
     assert_eq!(protocols, ["no-wait", "silo"]);
+}
+
+/// One file has the deployments of one process, of several, and of MPI: each is measured where it fits, and else left out.
+#[test]
+fn a_sweep_measures_what_is_a_deployment_of_the_nodes() {
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("channels.toml");
+    let text = |systems: &str| {
+        format!(
+            "workload = 'micro'\n[base]\nrecords = 1000\nhot = 0\noperations = 2\nremote = 'any-but-one'\nmulti-partition = 20\nworkers = 2\n\
+             warmup = '5ms'\nduration = '30ms'\nrepeat = 1\n[axes]\nsystem = [{systems}]\n"
+        )
+    };
+    let [one, shared, tcp, mpi] = [
+        "instances=one",
+        "instances=per-core",
+        "instances=per-core channel=tcp",
+        "instances=per-core channel=mpi",
+    ]
+    .map(|options| format!("'shared-everything no-wait {options}', "));
+    fs::write(
+        &file,
+        text(&[&*one, &*shared.replace("core", "core channel=shared-memory"), &*tcp, &*mpi].concat()),
+    )
+    .expect("a file");
+    for (cluster, out, measured, left_out) in [
+        ("", "alone", 3, &["channel mpi: allowed: another channel here"][..]),
+        (
+            "--cluster 2",
+            "together",
+            2,
+            &["instances 1: allowed: 2 with --cluster", "channel mpi: allowed: another channel here"][..],
+        ),
+    ] {
+        let out = folder.path().join(out);
+        let swept = told(&format!("sweep {} {cluster} --out {}", file.display(), out.display()));
+        let points = swept["points"].as_array().expect("points");
+        assert_eq!(points.len(), measured, "{cluster}: {swept:#}");
+        let has_committed =
+            |point: &Value| point["summary"]["throughput_per_s"].as_f64().is_some_and(|per_s| per_s > 0.0);
+        assert!(points.iter().all(has_committed), "{cluster}: {swept:#}");
+        let whys = swept["left_out"].as_array().expect("what is left out");
+        assert_eq!(whys.len(), left_out.len(), "{whys:?}");
+        for (why, expected) in whys.iter().zip(left_out) {
+            assert!(why["why"].as_str().is_some_and(|why| why.starts_with(expected)), "{why}");
+        }
+    }
+    // Of nothing there is no sweep.
+    fs::write(&file, text(&one)).expect("a file");
+    let refused =
+        output(&format!("sweep {} --cluster 2 --out {}/none", file.display(), folder.path().display()));
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(words(&refused).contains("channels.toml:13:"), "{}", words(&refused));
+    assert!(words(&refused).contains("instances 1: allowed: 2 with --cluster"), "{}", words(&refused));
 }
 
 #[test]
@@ -286,6 +341,7 @@ fn a_node_wants_a_secret_and_an_address() {
         (&*format!("--secret {}", secret.display()), "allowed: 16 or more"),
         ("--secret nowhere --listen somewhere", "an address and a port"),
         ("--secret nowhere --tls-key node.key", "--tls-certificate"),
+        ("--config nowhere.toml", "--config nowhere.toml: allowed: a cluster file ("),
     ] {
         let refused = output(&format!("node {options}"));
         assert_eq!(refused.status.code(), Some(2));

@@ -9,6 +9,8 @@ mod nodes;
 use nodes::*;
 use serde_json::Value;
 use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -150,6 +152,126 @@ fn what_was_acknowledged_survives_kills_at_all_hosts() {
         let checks = recovered["checks"].as_array().expect("checks");
         assert!(checks.len() == 14 && checks.iter().all(|check| check["passed"] == true), "{recovered:#}");
     }
+}
+
+/// A cluster's file in this folder, of the first node and so many others that wait on this host.
+fn cluster_of_waiting(folder: &Path, waiting: usize) -> String {
+    fs::write(folder.join("secret"), "sixteen bytes, or more").expect("a file");
+    // Ports that are free: all are held until all are known.
+    let held = Vec::from_iter((0..waiting).map(|_| TcpListener::bind("127.0.0.1:0").expect("a port")));
+    let address = |port: &TcpListener| port.local_addr().expect("an address").to_string();
+    let nodes = held.iter().map(|port| format!("[[node]]\naddress = \"{}\"\n", address(port)));
+    let file = folder.join("cluster.toml");
+    fs::write(&file, format!("secret = \"secret\"\n[[node]]\n{}", nodes.collect::<String>()))
+        .expect("a file");
+    file.display().to_string()
+}
+
+/// Where runs are started and where nodes wait one file is read.
+#[test]
+fn a_node_is_who_the_clusters_file_says() {
+    let folder = TempDir::new().expect("a folder");
+    let file = cluster_of_waiting(folder.path(), 2);
+    let choose = output(&format!("node --config {file}"));
+    assert_eq!(choose.status.code(), Some(2), "{}", words(&choose));
+    let expected =
+        format!("--config {file}: several of its nodes are of this host; allowed: --node 1 (127.0.0.1:");
+    assert!(words(&choose).contains(&expected), "{}", words(&choose));
+    let third = output(&format!("node --config {file} --node 3"));
+    assert!(words(&third).contains("--node 3: allowed: 1 (127.0.0.1:"), "{}", words(&third));
+
+    let nodes = [1, 2].map(|number| Waiting::started(&format!("node --config {file} --node {number}")));
+    let check = told(&format!("check micro --protocol silo --workers 3 --transactions 300 --cluster {file}"));
+    assert_eq!(
+        (&check["passed"], &check["machine"]),
+        (&true.into(), &"hardware, 3 processes".into()),
+        "{check:#}"
+    );
+    for node in &nodes {
+        node.says("the run is over (exit status: 0)");
+    }
+    let taken = output(&format!("node --config {file} --node 1"));
+    let expected = format!("--config {file}: node 1, at {}: ", nodes[0].address);
+    assert!(taken.status.code() == Some(2) && words(&taken).contains(&expected), "{}", words(&taken));
+
+    for (text, options, allowed) in [
+        (
+            "[[node]]\n[[node]]",
+            "",
+            ": no node has an address, so that none waits; allowed: [[node]] with an address",
+        ),
+        (
+            "secret = \"secret\"\n[[node]]\n[[node]]\naddress = \"192.0.2.1:7717\"",
+            "",
+            "none of its nodes' addresses is of this host; allowed: --node 1 (192.0.2.1:7717)",
+        ),
+        (
+            "secret = \"secret\"\n[[node]]\n[[node]]\naddress = \"somewhere\"",
+            "",
+            ": line 4: address somewhere: allowed: ",
+        ),
+        ("secret = \"nowhere\"\n[[node]]\n[[node]]", "", ": line 1: the secret's file "),
+        ("", "--listen 127.0.0.1:0", "--config does not go with --listen; allowed: one of them"),
+        ("", "--secret secret", "--config does not go with --secret; allowed: one of them"),
+    ] {
+        let other = folder.path().join("other.toml");
+        fs::write(&other, text).expect("a file");
+        let refused = output(&format!("node --config {} {options}", other.display()));
+        let said = words(&refused);
+        assert!(refused.status.code() == Some(2) && said.lines().count() == 1, "{text}: {said}");
+        assert!(said.contains(allowed), "{text}: {said}");
+    }
+    let alone = output("node --secret secret --node 1");
+    assert!(words(&alone).contains("--node 1: allowed: with --config FILE"), "{}", words(&alone));
+}
+
+/// A host that went away in the middle of a run, what waits there and what runs: once it is there again, what it had acknowledged is recovered, and it serves the next run.
+#[test]
+fn a_host_that_was_killed_recovers_and_serves_again() {
+    let folder = TempDir::new().expect("a folder");
+    let file = cluster_of_waiting(folder.path(), 1);
+    let wait = || Waiting::started(&format!("node --config {file}"));
+    let waiting = wait();
+    let log = folder.path().join("log").display().to_string();
+    let line = format!(
+        "run smallbank --customers 1000 --hot-customers 100 --protocol silo --workers 2 --cluster {file} --durability group --log {log} \
+         --epoch 5ms --duration 60s --repeat 1 --out {}",
+        folder.path().join("out").display()
+    );
+    let run = trireme(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let node = await_one_child(waiting.node.id());
+    await_workers(&[run.id(), node]);
+    await_written(
+        &[0, 1].map(|instance| format!("{log}/instance-{instance}/log-000000-0000-00000000.trl")),
+        16 << 10,
+    );
+    signal(waiting.node.id(), "-KILL");
+    signal(node, "-KILL");
+    let said = ends_with_words(run, Duration::from_secs(20), "is there once the log is recovered");
+    all_are_gone(&[waiting.node.id(), node]);
+    let epoch = said.split("up to epoch ").nth(1).and_then(|rest| rest.split(',').next());
+    let acknowledged: u64 =
+        epoch.and_then(|epoch| epoch.parse().ok()).unwrap_or_else(|| panic!("no epoch: {said}"));
+
+    let refused = output(&format!("recover {log} --cluster {file}"));
+    assert!(
+        refused.status.code() == Some(2) && words(&refused).contains("node 1, at 127.0.0.1:"),
+        "{}",
+        words(&refused)
+    );
+    let waiting = wait();
+    let recovered = told(&format!("recover {log} --cluster {file}"));
+    assert!(
+        recovered["epoch"].as_u64() >= Some(acknowledged) && acknowledged > 2,
+        "{acknowledged}: {recovered:#}"
+    );
+    assert!(recovered["transactions"].as_u64() > Some(20), "{recovered:#}");
+    let checks = recovered["checks"].as_array().expect("checks");
+    assert!(!checks.is_empty() && checks.iter().all(|check| check["passed"] == true), "{recovered:#}");
+    waiting.says("the run is over (exit status: 0)");
+    let next = told(&format!("check micro --protocol silo --workers 2 --transactions 300 --cluster {file}"));
+    assert_eq!(next["passed"], true, "{next:#}");
+    waiting.says("the run is over (exit status: 0)");
 }
 
 #[test]

@@ -7,21 +7,24 @@
 //! [[node]]                         # the first
 //! [[node]]                         # started by the first
 //! [[node]]
-//! address = "10.0.0.2:7717"        # `trireme node --listen 10.0.0.2:7717 --secret cluster.secret` waits there
+//! address = "10.0.0.2:7717"        # `trireme node --config cluster.toml` waits there, or `--listen 10.0.0.2:7717 --secret cluster.secret`
 //!
-//! [tls]                            # if what they say over TCP is to be encrypted: the first node's files, beside this one
+//! [tls]                            # if what they say over TCP is to be encrypted: files of the host's own, beside this one
 //! certificate = "node.pem"
 //! key = "node.key"
 //! authority = "ca.pem"
 //! ```
+//!
+//! The same file, on every host, says where each node is; what stands beside it is the host's own. Nodes are numbered from the first, which is 0.
 
 use crate::secret::Secret;
 use crate::tls::Files;
 use serde::Deserialize;
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
+use toml::Spanned;
 
 /// Who takes part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +40,7 @@ pub struct Cluster {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    secret: Option<PathBuf>,
+    secret: Option<Spanned<PathBuf>>,
     tls: Option<Proofs>,
     #[serde(rename = "node")]
     nodes: Vec<Node>,
@@ -46,7 +49,7 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Node {
-    address: Option<SocketAddr>,
+    address: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -70,32 +73,55 @@ impl Cluster {
             Ok(nodes) if nodes.get() <= MOST_NODES => {
                 Cluster { others: vec![None; nodes.get() - 1], secret: None, tls: None }.admitted()
             }
-            Err(_) if !name.bytes().all(|byte| byte.is_ascii_digit()) => Self::read(Path::new(name)),
+            Err(_) if !name.bytes().all(|byte| byte.is_ascii_digit()) => {
+                let text = fs::read_to_string(name);
+                let unread = |error| format!("allowed: a number of processes, or a cluster file ({error})");
+                Self::parse(Path::new(name), &text.map_err(unread)?)
+            }
             Ok(_) | Err(_) => Err(format!("allowed: 2 to {MOST_NODES} nodes")),
         }
     }
 
     /// Of a file.
     pub fn read(path: &Path) -> Result<Cluster, String> {
-        let text = fs::read_to_string(path).map_err(|error| {
-            format!("allowed: a number of processes, or a cluster file ({}: {error})", path.display())
+        let text = fs::read_to_string(path).map_err(|error| format!("allowed: a cluster file ({error})"))?;
+        Self::parse(path, &text)
+    }
+
+    /// What the file at `path` says.
+    fn parse(path: &Path, text: &str) -> Result<Cluster, String> {
+        let at = |offset: usize| {
+            let before = text.get(..offset).unwrap_or(text);
+            format!("line {}", before.matches('\n').count() + 1)
+        };
+        let file: File = toml::from_str(text).map_err(|error| {
+            format!("{}: {}", at(error.span().map_or(0, |span| span.start)), error.message())
         })?;
-        let file: File = toml::from_str(&text).map_err(|error| error.to_string())?;
         let beside = path.parent().unwrap_or(Path::new(""));
-        let secret = file.secret.map(|secret| read_secret(&beside.join(secret))).transpose()?;
+        let read_secret = |secret: Spanned<PathBuf>| {
+            let line = at(secret.span().start);
+            read_secret(&beside.join(secret.into_inner())).map_err(|why| format!("{line}: {why}"))
+        };
+        let secret = file.secret.map(read_secret).transpose()?;
         let tls = file.tls.map(|Proofs { certificate, key, authority }| Files {
             certificate: beside.join(certificate),
             key: beside.join(key),
             authority: beside.join(authority),
         });
-        let mut nodes = file.nodes.into_iter().map(|node| node.address);
-        if nodes.next().flatten().is_some() {
-            return Err(
-                "the first node has an address, and is the process that starts the run; allowed: none"
-                    .to_owned(),
-            );
-        }
-        Cluster { others: nodes.collect(), secret, tls }.admitted()
+        let read_address = |(number, node): (usize, Node)| {
+            let Some(typed) = node.address else { return Ok(None) };
+            let allowed = match number {
+                0 => "none for the first node, which is the process that starts the run",
+                _ => "a number and a port, such as 10.0.0.2:7717",
+            };
+            let address = typed.get_ref().parse().ok().filter(|_| number > 0);
+            let refused =
+                || format!("{}: address {}: allowed: {allowed}", at(typed.span().start), typed.get_ref());
+            address.ok_or_else(refused).map(Some)
+        };
+        let nodes = file.nodes.into_iter().enumerate().map(read_address);
+        let others = nodes.collect::<Result<Vec<_>, String>>()?.into_iter().skip(1).collect();
+        Cluster { others, secret, tls }.admitted()
     }
 
     fn admitted(self) -> Result<Cluster, String> {
@@ -113,6 +139,17 @@ impl Cluster {
     pub fn nodes(&self) -> usize {
         self.others.len() + 1
     }
+
+    /// The nodes that wait for runs, by their numbers, and where.
+    pub fn waiting(&self) -> Vec<(usize, SocketAddr)> {
+        (1..).zip(&self.others).filter_map(|(number, address)| Some((number, (*address)?))).collect()
+    }
+}
+
+/// Whether an address is one of this host's, by whether the system lets somebody be there.
+pub fn is_of_this_host(mut address: SocketAddr) -> bool {
+    address.set_port(0);
+    UdpSocket::bind(address).is_ok()
 }
 
 /// What is in a secret's file, without the end of its line.
@@ -165,6 +202,19 @@ mod tests {
                 tls: None
             })
         );
+        assert_eq!(away.expect("a cluster").waiting(), [(2, "10.0.0.2:7".parse().expect("an address"))]);
+    }
+
+    #[test]
+    fn a_loopback_is_of_this_host_and_an_address_of_documents_of_none() {
+        for (address, is_own) in [
+            ("127.0.0.1:7717", true),
+            ("127.0.0.9:1", true),
+            ("192.0.2.1:7717", false),
+            ("[2001:db8::1]:7717", false),
+        ] {
+            assert_eq!(is_of_this_host(address.parse().expect("an address")), is_own, "{address}");
+        }
     }
 
     #[test]
@@ -174,10 +224,18 @@ mod tests {
             ("[[node]]\n[[node]]\naddress = \"10.0.0.2:7\"", "secret"),
             ("secret = \"short\"\n[[node]]\n[[node]]", "16 or more"),
             ("secret = \"absent\"\n[[node]]\n[[node]]", "absent"),
-            ("[[node]]\naddress = \"127.0.0.1:7\"\n[[node]]", "first node"),
+            (
+                "[[node]]\naddress = \"127.0.0.1:7\"\n[[node]]",
+                "line 2: address 127.0.0.1:7: allowed: none for the first node",
+            ),
             ("[[node]]\n[[node]]\n[tls]\ncertificate = \"node.pem\"\nkey = \"node.key\"", "authority"),
-            ("[[node]]\n[[node]]\nadress = \"\"", "unknown field"),
-            ("[[node]]\n[[node]]\naddress = \"somewhere\"", "address"),
+            ("[[node]]\n[[node]]\nadress = \"\"", "line 3: unknown field"),
+            (
+                "[[node]]\n[[node]]\naddress = \"somewhere\"",
+                "line 3: address somewhere: allowed: a number and a port",
+            ),
+            ("\n[[node]\n[[node]]", "line 2: "),
+            ("\nsecret = \"absent\"\n[[node]]\n[[node]]", "line 2: the secret's file "),
         ] {
             let refused = read(text).expect_err(text);
             assert!(refused.contains(allowed), "{text}: {refused}");

@@ -58,6 +58,15 @@ fn machines_are_what_the_papers_say() {
         (cluster.core, cluster.last, cluster.channels.tcp),
         (islands.core, islands.last, islands.channels.tcp)
     );
+    let eight = machine("westmere-ep-1x12-x8");
+    assert_eq!((eight.machines, eight.cores, eight.sockets(), eight.memory.controllers), (8, 96, 8, 16));
+    let Layout::Sockets(sockets) = &eight.layout else { panic!("sockets") };
+    assert_eq!(sockets.hops[0], [0, 1, 1, 1, 1, 1, 1, 1]);
+    let two = machine("westmere-ep-1x6-x2");
+    assert_eq!((two.machines, two.cores, two.sockets(), two.memory.controllers), (2, 12, 2, 2));
+    for other in [eight, two] {
+        assert_eq!((other.core, other.channels), (cluster.core, cluster.channels), "{}", other.name);
+    }
     for cores in [64, 256, 1024] {
         let mesh = machine(&format!("graphite-mesh-{cores}"));
         assert_eq!((mesh.cores, mesh.l2, mesh.memory.controllers), (cores, None, cores));

@@ -1,35 +1,50 @@
 //! `node`: a process that takes part in runs which others start (`--cluster FILE`).
 //!
-//! It waits at an address and starts, for everybody who connects, a process that carries out one command with one instance of the store, if he knows the secret. With `--attached` it is that process.
+//! It waits at an address, which is typed or which the cluster's file says (`--config FILE`), and starts, for everybody who connects, a process that carries out one command with one instance of the store, if he knows the secret. With `--attached` it is that process.
 
 use crate::arguments::{self, typed};
 use crate::commands::carry_out;
 use crate::nodes::{self, program};
 use clap::{Arg, ArgMatches, Command};
+use cluster::Cluster;
+use cluster::file::is_of_this_host;
 use cluster::handshake::Credentials;
 use cluster::tls::{self, Files, Tls};
 use harness::text::durations;
 use harness::{BadValue, Failure};
 use machine::hardware::clock::Rehearsed;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// What can be typed.
 pub fn arguments() -> Command {
+    let config = Arg::new("config").long("config").value_name("FILE").help(
+        "The cluster's file, which --cluster reads where runs are started: where to wait, the secret, and the proofs of [tls]",
+    );
+    let number = Arg::new("node").long("node").value_name("K").help(
+        "Which of its nodes this is; the first, 0, is the process that starts the run [default: the only one whose address is of this host]",
+    );
     let listen = Arg::new("listen")
         .long("listen")
         .value_name("ADDRESS")
         .default_value("127.0.0.1:7717")
+        .conflicts_with("config")
         .help("Where to wait; other hosts reach it at an address of theirs alone");
     let secret = Arg::new("secret")
         .long("secret")
         .value_name("FILE")
-        .required_unless_present("attached")
+        .required_unless_present_any(["attached", "config"])
+        .conflicts_with("config")
         .help("What who starts a run must know: 16 bytes or more");
     let proof = |option: &'static str, help: &'static str| {
         let others = tls::OPTIONS.into_iter().filter(move |other| *other != option);
-        Arg::new(option).long(option).value_name("FILE").requires_all(others).help(help)
+        Arg::new(option)
+            .long(option)
+            .value_name("FILE")
+            .requires_all(others)
+            .conflicts_with("config")
+            .help(help)
     };
     let ahead = Arg::new("clock-ahead").long("clock-ahead").value_name("TIME").help(
         "Rehearse several hosts on one: be of another host, whose clock is so much ahead of this one's; nodes that are told the same are of the same host",
@@ -52,7 +67,7 @@ pub fn arguments() -> Command {
         Arg::new("attached").long("attached").value_name("KIND").value_parser(["unix", "tcp"]).hide(true);
     Command::new("node")
         .about("Take part in runs that others start with --cluster, until interrupted")
-        .args([listen, secret, ahead, gains, attached])
+        .args([config, number, listen, secret, ahead, gains, attached])
         .args(proofs)
 }
 
@@ -61,30 +76,84 @@ pub fn node(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if let Some(kind) = typed(matches, "attached") {
         return attached(kind, matches);
     }
-    let address = typed(matches, "listen").expect("it has a default");
-    let bad = |allowed: &str| Failure::from(BadValue::new("listen", address, allowed));
-    let parsed: SocketAddr =
-        address.parse().map_err(|_| bad("an address and a port, such as 127.0.0.1:7717"))?;
+    let Place { address, named } = Place::of(matches)?;
     // Each process that is started reads again what would not do now.
     credentials(matches)?;
     rehearsed(matches)?;
-    let mut words = vec!["--secret".to_owned(), typed(matches, "secret").expect("required").to_owned()];
-    words.extend(files(matches).iter().flat_map(Files::words));
-    for option in ["clock-ahead", "clock-gains"] {
+    let mut words = files(matches).iter().flat_map(Files::words).collect::<Vec<_>>();
+    for option in ["config", "secret", "clock-ahead", "clock-gains"] {
         words.extend(
             typed(matches, option).iter().flat_map(|value| [format!("--{option}"), value.to_string()]),
         );
     }
-    cluster::node::listen(parsed, &words, nodes::log)
-        .map_err(|error| Failure::Usage(format!("--listen {address}: {error}")))?;
+    cluster::node::listen(address, &words, nodes::log)
+        .map_err(|error| Failure::Usage(format!("{named}: {error}")))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Where to wait.
+struct Place {
+    address: SocketAddr,
+    /// In words, by what was typed.
+    named: String,
+}
+
+impl Place {
+    /// What was typed, or the cluster's file says.
+    fn of(matches: &ArgMatches) -> Result<Place, Failure> {
+        if let Some(file) = typed(matches, "config") {
+            let (number, address) = own(file, &cluster(file)?, typed(matches, "node"))?;
+            return Ok(Place { address, named: format!("--config {file}: node {number}, at {address}") });
+        }
+        if let Some(number) = typed(matches, "node") {
+            return Err(BadValue::new("node", number, "with --config FILE, whose nodes it counts").into());
+        }
+        let typed = typed(matches, "listen").expect("it has a default");
+        let allowed = "an address and a port, such as 127.0.0.1:7717";
+        let address = typed.parse().map_err(|_| BadValue::new("listen", typed, allowed))?;
+        Ok(Place { address, named: format!("--listen {typed}") })
+    }
+}
+
+fn cluster(file: &str) -> Result<Cluster, Failure> {
+    Cluster::read(Path::new(file)).map_err(|why| Failure::Usage(format!("--config {file}: {why}")))
+}
+
+/// Which of the cluster's nodes this one is, and where it waits: the one that was typed, or the only one that is of this host.
+fn own(file: &str, cluster: &Cluster, number: Option<&str>) -> Result<(usize, SocketAddr), Failure> {
+    let waiting = cluster.waiting();
+    let choices = waiting.iter().map(|(number, address)| format!("{number} ({address})"));
+    let choices = choices.collect::<Vec<_>>().join(", ");
+    let failed =
+        |why: &str, allowed: &str| Err(Failure::Usage(format!("--config {file}: {why}; allowed: {allowed}")));
+    if waiting.is_empty() {
+        return failed("no node has an address, so that none waits", "[[node]] with an address");
+    }
+    if let Some(typed) = number {
+        let typed_number = typed.parse::<usize>().ok();
+        let found = waiting.into_iter().find(|(number, _)| Some(*number) == typed_number);
+        let allowed = format!("{choices}: those of {file} that have an address");
+        return found.ok_or_else(|| BadValue::new("node", typed, allowed).into());
+    }
+    let mut of_this_host = waiting.into_iter().filter(|(_, address)| is_of_this_host(*address));
+    match (of_this_host.next(), of_this_host.next()) {
+        (Some(own), None) => Ok(own),
+        (Some(_), Some(_)) => failed("several of its nodes are of this host", &format!("--node {choices}")),
+        (None, _) => failed("none of its nodes' addresses is of this host", &format!("--node {choices}")),
+    }
 }
 
 /// What who connects must have, too.
 fn credentials(matches: &ArgMatches) -> Result<Credentials, Failure> {
-    let secret = typed(matches, "secret").map(nodes::secret).transpose()?.unwrap_or_default();
-    let tls = files(matches).as_ref().map(Tls::read).transpose().map_err(Failure::Usage)?;
-    Ok(Credentials { program: program()?, secret, tls })
+    let (secret, files) = match typed(matches, "config") {
+        Some(file) => {
+            let Cluster { secret, tls, .. } = cluster(file)?;
+            (secret, tls)
+        }
+        None => (typed(matches, "secret").map(nodes::secret).transpose()?, files(matches)),
+    };
+    let tls = files.as_ref().map(Tls::read).transpose().map_err(Failure::Usage)?;
+    Ok(Credentials { program: program()?, secret: secret.unwrap_or_default(), tls })
 }
 
 /// The clock that this node is to be taken to have, if one was typed.

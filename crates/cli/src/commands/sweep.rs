@@ -16,6 +16,7 @@ use harness::sweep::{Cases, Conducted, Estimate, Experiment, conduct, estimate, 
 use harness::text::durations;
 use harness::text::numbers::counted;
 use harness::{Failure, Observer, Place, RunOptions};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -173,9 +174,23 @@ pub fn prepare(
         }
         machine.admit_logging(logging)?;
         logging.each_apart = true;
-        machine.admit_instances(case.subject.options.workers, &case.subject.options.engine)?;
     }
+    admit_instances(&experiment, &mut cases, machine)?;
     Ok((experiment, cases))
+}
+
+/// Leaves out the deployments that are none of this machine's processes: one file has those of one process, of several, and of MPI.
+fn admit_instances(experiment: &Experiment, cases: &mut Cases, machine: Machine) -> Result<(), Failure> {
+    let mut misfits = BTreeMap::new();
+    for case in &cases.cases {
+        let options = &case.subject.options;
+        match machine.admit_instances(options.workers, &options.engine) {
+            Ok(()) => {}
+            Err(Failure::Value(bad)) => drop(misfits.insert(case.at.clone(), bad)),
+            Err(failure) => return Err(failure),
+        }
+    }
+    cases.leave_out_misfits(experiment, |case| misfits.get(&case.at).cloned())
 }
 
 /// What an experiment comes to on a machine: not all of them have the same ways to draw timestamps.

@@ -43,9 +43,12 @@ pub struct Waiting {
 impl Waiting {
     /// Started with these options besides.
     pub fn at(address: &str, secret: &Path, options: &str) -> Waiting {
-        let line = format!("node --listen {address} --secret {} {options}", secret.display());
-        let mut command = trireme(&line);
-        let mut node = command.stderr(Stdio::piped()).spawn().expect("the binary starts");
+        Self::started(&format!("node --listen {address} --secret {} {options}", secret.display()))
+    }
+
+    /// As this line says.
+    pub fn started(line: &str) -> Waiting {
+        let mut node = trireme(line).stderr(Stdio::piped()).spawn().expect("the binary starts");
         let said = BufReader::new(node.stderr.take().expect("a pipe"));
         let (sends, log) = mpsc::channel();
         thread::spawn(move || said.lines().map_while(Result::ok).try_for_each(|line| sends.send(line)));

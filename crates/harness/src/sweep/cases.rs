@@ -99,6 +99,29 @@ impl Cases {
         }
     }
 
+    /// Leaves out the points that `misfit` says do not fit where this runs, such as instances that are not the processes that there are; refused if none fits.
+    pub fn leave_out_misfits(
+        &mut self,
+        experiment: &Experiment,
+        misfit: impl Fn(&Case) -> Option<BadValue>,
+    ) -> Result<(), Failure> {
+        let mut refused = None;
+        for case in std::mem::take(&mut self.cases) {
+            match misfit(&case) {
+                None => self.cases.push(case),
+                Some(bad) => {
+                    self.leave_out(&case, bad.to_string());
+                    refused.get_or_insert_with(|| Named::of(experiment, &case.at).refuse(bad));
+                }
+            }
+        }
+        match refused {
+            // As above.
+            Some(refused) if self.cases.is_empty() => Err(refused),
+            _ => Ok(()),
+        }
+    }
+
     /// Why the point at `place` is left out; `None` if it is not.
     pub fn reason_at(&self, place: &[String]) -> Option<&str> {
         self.reasons.get(place).map(String::as_str)
@@ -251,6 +274,26 @@ mod tests {
         let resolved =
             resolve(&format!("{text}servers = 2\n[axes]\nworkers = [2, 4]")).expect("4 workers fit");
         assert_eq!((resolved.cases.len(), resolved.left_out.len()), (1, 1));
+    }
+
+    #[test]
+    fn a_point_that_does_not_fit_where_it_runs_is_left_out() {
+        let text = "workload = 'micro'\n[base]\nprotocol = 'silo'\n[axes]\nseed = [7, 8]";
+        let experiment = Experiment::parse("e.toml", text, 2).expect("an experiment");
+        let but = |allowed: &'static [u64]| {
+            let mut resolved = resolve(text).expect("points");
+            let misfit = |case: &Case| {
+                let seed = case.subject.options.engine.seed;
+                (!allowed.contains(&seed)).then(|| BadValue::new("seed", seed, "others"))
+            };
+            resolved.leave_out_misfits(&experiment, misfit).map(|()| resolved)
+        };
+        let resolved = but(&[7]).expect("one fits");
+        assert_eq!((resolved.cases.len(), &*resolved.cases[0].at[0]), (1, "7"));
+        assert_eq!(resolved.left_out[0].why, "seed 8: allowed: others");
+        assert_eq!(resolved.reason_at(&["8".to_owned()]), Some("seed 8: allowed: others"));
+        assert_eq!(but(&[]).expect_err("none fits").to_string(), "e.toml:5:8: seed 7: allowed: others");
+        assert_eq!(but(&[7, 8]).expect("both fit").left_out, []);
     }
 
     #[test]
