@@ -338,18 +338,7 @@ fn the_site_opens_in_a_browser() {
     let shown = run(&folder, &["reproduce", "--all", "--html", "--out", "site"]);
     assert_eq!(shown.code, Some(0), "{}", shown.err);
 
-    // Every page is found from the first one.
-    let mut pages = vec![folder.join("site/index.html")];
-    let mut next = 0;
-    while let Some(page) = pages.get(next).cloned() {
-        for link in links(&page) {
-            let link = link.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", link.display()));
-            if !pages.iter().any(|known| known.canonicalize().is_ok_and(|known| known == link)) {
-                pages.push(link);
-            }
-        }
-        next += 1;
-    }
+    let pages = pages_from(&folder.join("site/index.html"));
     assert_eq!(pages.len(), 1 + 2 + 2, "an index, a page a paper, a report a figure: {pages:?}");
     let words = |page: &Path, words: &str| {
         let html = fs::read_to_string(page).expect("a page");
@@ -361,14 +350,92 @@ fn the_site_opens_in_a_browser() {
         &folder.join("site/silo/index.html"),
         "one repetition has no spread; use repeat 3 or more; of 2 comparisons 2 cannot be told</td>",
     );
-    for page in &pages {
-        let html = fs::read_to_string(page).expect("a page");
-        for width in [1280, 400] {
-            let [day, night] = SCHEMES.map(|scheme| lay_out_by(&chromium, page, &html, width, scheme));
-            for found in [&day, &night] {
-                assert_eq!(found["faults"], Value::Array(Vec::new()), "{} at {width}", page.display());
+    pages.iter().for_each(|page| assert_laid_out_by_day_and_by_night(&chromium, page));
+}
+
+fn assert_laid_out_by_day_and_by_night(chromium: &Path, page: &Path) {
+    let html = fs::read_to_string(page).expect("a page");
+    for width in [1280, 400] {
+        let [day, night] = SCHEMES.map(|scheme| lay_out_by(chromium, page, &html, width, scheme));
+        for found in [&day, &night] {
+            assert_eq!(found["faults"], Value::Array(Vec::new()), "{} at {width}", page.display());
+        }
+        assert_ne!(day["background"], night["background"], "{} is dark by night", page.display());
+    }
+}
+
+/// Every page that is found from the first one; each link leads to one.
+fn pages_from(first: &Path) -> Vec<PathBuf> {
+    let mut pages = vec![first.canonicalize().expect("a page")];
+    let mut next = 0;
+    while let Some(page) = pages.get(next).cloned() {
+        for link in links(&page) {
+            let link = link.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", link.display()));
+            if !pages.contains(&link) {
+                pages.push(link);
             }
-            assert_ne!(day["background"], night["background"], "{} is dark by night", page.display());
+        }
+        next += 1;
+    }
+    pages
+}
+
+/// Who has measured nothing has the site, too: every figure with its claims, the line that measures it, and no verdict.
+#[test]
+fn the_site_of_a_fresh_checkout_names_every_figure_and_judges_none() {
+    let folder = fresh_folder("fresh-site");
+    let shown = run(&folder, &["reproduce", "--all", "--html"]);
+    assert_eq!(shown.code, Some(0), "{}", shown.err);
+    let site = folder.join("results/reproduce");
+    let read = |page: &Path| fs::read_to_string(page).expect("a page").replace("&#x2f;", "/");
+    let index = read(&site.join("index.html"));
+    for title in [
+        "Analyzing the Impact of System Architecture on the Scalability of OLTP Engines",
+        "Design Principles for Scaling Multi-core OLTP Under High Contention",
+        "Speedy Transactions in Multicore In-Memory Databases",
+        "More Than A Network: Distributed OLTP on Clusters of Hardware Islands",
+        "Staring into the Abyss: An Evaluation of Concurrency Control with One Thousand Cores",
+    ] {
+        assert!(index.contains(&format!("/index.html\">{title}</a>")), "{title}: {index}");
+    }
+
+    // As many pages as there are experiments of papers, and each is found.
+    let mut pages = pages_from(&site.join("index.html"));
+    let experiments = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+    let papers = ["trireme", "orthrus", "silo", "hardware-islands", "thousand-cores", "successors"];
+    let mut figures = 0;
+    for paper in papers {
+        for file in fs::read_dir(experiments.join(paper)).expect("a paper").flatten() {
+            let (file, text) = (file.path(), fs::read_to_string(file.path()).expect("a file"));
+            let Some(name) = file.to_str().and_then(|name| name.strip_suffix(".toml")) else { continue };
+            let name = format!("{paper}/{}", name.rsplit('/').next().expect("a name"));
+            let page = site.join(&name).join("report.html").canonicalize().expect("a page");
+            assert!(pages.contains(&page), "{name}");
+            let html = read(&page);
+            assert!(html.contains(&format!("<code>trireme reproduce {name}</code>")), "{name}: {html}");
+            let claims = text.lines().filter(|line| *line == "[[claims]]").count();
+            assert_eq!(html.matches("<td class=\"verdict\">not measured yet").count(), claims, "{name}");
+            figures += 1;
         }
     }
+    assert_eq!(pages.len(), 1 + papers.len() + figures);
+    assert!(index.contains(&format!("0 of {figures} figures were run")), "{index}");
+    for page in &pages {
+        for verdict in
+            ["cannot be told", "not reproduced", "reproduced", "direction only", "not applicable here"]
+        {
+            assert!(
+                !read(page).contains(&format!("<td class=\"verdict\">{verdict}")),
+                "{}: {verdict}",
+                page.display()
+            );
+        }
+    }
+
+    let Some(chromium) = chromium() else { return };
+    pages.retain(|page| {
+        ["reproduce/index.html", "trireme/fig-2a/report.html"].iter().any(|end| page.ends_with(end))
+    });
+    assert_eq!(pages.len(), 2, "{pages:?}");
+    pages.iter().for_each(|page| assert_laid_out_by_day_and_by_night(&chromium, page));
 }

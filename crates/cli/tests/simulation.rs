@@ -490,10 +490,31 @@ fn a_figure_is_reproduced_and_judged() {
     assert_eq!((shown.code, shown.err.as_str()), (Some(0), ""), "{}", shown.out);
     assert!(shown.out.ends_with("site: brief/index.html\n"), "{}", shown.out);
     assert_eq!(fs::read_dir(folder.join("brief")).expect("a site").count(), pages);
-    let nothing = run(&folder, &["reproduce", "--all", "--html", "--out", "nowhere"]);
-    assert_eq!(nothing.code, Some(2), "{}", nothing.out);
-    assert!(nothing.err.contains("nowhere: no point of these figures is there; allowed"), "{}", nothing.err);
-    assert!(!folder.join("nowhere").exists());
+
+    // Of what was never simulated the site says which line does that; that line goes on in it.
+    let nothing = run(&folder, &["reproduce", "--all", "--html", "--out", "new"]);
+    assert_eq!(
+        (nothing.code, nothing.out.as_str()),
+        (
+            Some(0),
+            "Not run yet, and not judged: 1 figure.\nWithout --html the same line simulates them.\nsite: new/index.html\n"
+        ),
+        "{}",
+        nothing.err
+    );
+    let report = || fs::read_to_string(folder.join("new/trireme/small/report.html")).expect("a page");
+    assert!(
+        report().contains("<code>trireme reproduce trireme/small <span class=option>--out</span> new</code>")
+    );
+    assert!(
+        report().contains("<dt>duration</dt><dd>2ms</dd>"),
+        "what that line would simulate: {}",
+        report()
+    );
+    assert!(report().contains("not measured yet") && !report().contains("reproduced</td>"), "{}", report());
+    let line = ["reproduce", "trireme/small", "--out", "new", "--warmup", "1us", "--duration", "20us"];
+    assert_eq!(run(&folder, &line).code, Some(0));
+    assert!(report().contains("4 of 4 points") && !report().contains("ot measured yet"), "{}", report());
 
     // A machine of the same name with other numbers is another machine.
     let file = folder.join("machines/haswell-ex-4x18.toml");

@@ -80,7 +80,7 @@ fn dot(figure: &str, claim: &Told) -> Option<Dot> {
 const GREY: usize = 7;
 
 /// A number of a claim, for people.
-fn shown(claim: &Told, number: f64) -> String {
+pub(super) fn shown(claim: &Told, number: f64) -> String {
     match (claim.right.is_some(), claim.measure.name()) {
         (false, "throughput") => format!("{}/s", thousands(number)),
         (false, name) if name.ends_with("_ns") => latency(number.round() as u64),

@@ -1,9 +1,9 @@
-//! A paper's page: every figure of it that was simulated, each with its throughput and its claims, and the way to its own
-//! report.
+//! A paper's page: every figure of it, each with its throughput and its claims, and the way to its own report. Of one that was not measured yet,
+//! what is asked of it, and the line that measures it.
 
 use super::page::{Block, Page, Way};
 use super::sweep::{Arrangement, SweepReport, THROUGHPUT, figure, where_time_goes};
-use super::{claims, footer, render};
+use super::{claims, laid_down, render, unmeasured};
 use crate::results::Surroundings;
 use crate::sweep::claims::Told;
 use crate::text::numbers::counted;
@@ -16,6 +16,8 @@ pub struct Exhibit<'a> {
     pub report: SweepReport<'a>,
     /// What of its machine was fitted, and on which figure; in words.
     pub fitted: String,
+    /// The line that measures what is missing of it.
+    pub line: String,
 }
 
 /// A paper's page among those of the others.
@@ -25,11 +27,16 @@ pub fn of_paper(
     surroundings: &Surroundings,
     trail: Vec<Way>,
 ) -> String {
-    let all: Vec<(&str, &Told)> = exhibits
-        .iter()
+    let measured = || exhibits.iter().filter(|exhibit| exhibit.is_measured());
+    let all: Vec<(&str, &Told)> = measured()
         .flat_map(|exhibit| exhibit.report.claims.iter().map(|claim| (exhibit.name.as_str(), claim)))
         .collect();
-    let simulated = exhibits.iter().any(|exhibit| exhibit.report.place.simulated);
+    let simulated = measured().any(|exhibit| exhibit.report.place.simulated);
+    let missing = match exhibits.len() - measured().count() {
+        0 => String::new(),
+        all if all == exhibits.len() => " None of them was measured yet.".to_owned(),
+        some => format!(" Not measured yet: {}.", counted(some, "figure")),
+    };
     let error = simulated.then(|| claims::model_error(surroundings));
     let numbers = claims::numbers(all.iter().copied());
     let figures = exhibits.iter().flat_map(|exhibit| blocks(exhibit, exhibits));
@@ -37,13 +44,16 @@ pub fn of_paper(
         trail,
         title: title.to_owned(),
         command: surroundings.command.clone(),
-        lead: format!("{}, each beside what the paper says of it.", counted(exhibits.len(), "figure")),
+        lead: format!(
+            "{}, each beside what the paper says of it.{missing}",
+            counted(exhibits.len(), "figure")
+        ),
         finding: claims::finding(all.iter().map(|(_, claim)| *claim)),
         claim: None,
         simulated,
         warnings: Vec::new(),
         blocks: error.into_iter().chain(numbers).chain(figures).collect(),
-        footer: footer(surroundings, exhibits.iter().all(|exhibit| exhibit.report.place.simulated)),
+        footer: laid_down(surroundings),
     })
 }
 
@@ -54,16 +64,24 @@ fn blocks(exhibit: &Exhibit<'_>, all: &[Exhibit<'_>]) -> Vec<Block> {
         .beside
         .iter()
         .map(|name| exhibit.beside(name))
-        .map(|name| all.iter().find(|other| other.name == name).ok_or(name))
+        .map(|name| all.iter().find(|other| other.name == name && other.is_measured()).ok_or(name))
         .partition(Result::is_ok);
     let elsewhere = |name: String| format!("Beside it stands {name}: trireme reproduce {name} simulates it.");
-    let text = [experiment.claim.as_deref().unwrap_or_default().trim().to_owned(), exhibit.fitted.clone()];
+    let not_yet = match exhibit.is_measured() {
+        true => String::new(),
+        false => format!("Not measured yet: {} measures it.", exhibit.line),
+    };
+    let claim = experiment.claim.as_deref().unwrap_or_default().trim().to_owned();
+    let text = [claim, exhibit.fitted.clone(), not_yet];
     let missing = missing.into_iter().filter_map(Result::err).map(elsewhere);
     let heading = Block::Heading {
         title: format!("{}: {}", exhibit.name, experiment.title),
         href: format!("{}/report.html", exhibit.in_paper()),
         text: text.into_iter().filter(|text| !text.is_empty()).chain(missing).collect(),
     };
+    if !exhibit.is_measured() {
+        return std::iter::once(heading).chain(unmeasured::table(report)).collect();
+    }
     let beside = there.into_iter().flatten().flat_map(|other| figures(&other.report, Some(&other.name)));
     let told = (!report.claims.is_empty()).then(|| claims::table(&report.claims));
     std::iter::once(heading).chain(figures(report, None)).chain(beside).chain(told).collect()
@@ -90,6 +108,10 @@ pub(super) fn figures(report: &SweepReport<'_>, name: Option<&str>) -> Vec<Block
 }
 
 impl Exhibit<'_> {
+    fn is_measured(&self) -> bool {
+        self.report.points.iter().any(|(_, summary)| summary.is_some())
+    }
+
     /// Its name without the paper's: the folder of its own report, seen from the paper's page.
     fn in_paper(&self) -> &str {
         self.name.rsplit_once('/').map_or(self.name.as_str(), |(_, name)| name)
@@ -135,6 +157,7 @@ mod tests {
         let exhibit = |experiment, claims| Exhibit {
             name: format!("p/{}", Experiment::clone(experiment).name),
             fitted: String::new(),
+            line: String::new(),
             report: SweepReport {
                 experiment,
                 place: &place,
@@ -151,6 +174,19 @@ mod tests {
         let page = |exhibits: &[Exhibit<'_>]| {
             of_paper("A paper", exhibits, &surroundings, vec![Way::to("All papers", "../index.html")])
         };
+        // One that was not measured yet is asked for, and nothing of it is judged.
+        let mut waits = exhibit(&fig, told.clone());
+        waits.line = "trireme reproduce p/fig".to_owned();
+        waits.report.points.iter_mut().for_each(|(_, summary)| *summary = None);
+        let nothing = page(&[waits]);
+        for words in [
+            "1 figure, each beside what the paper says of it. None of them was measured yet.",
+            "Not measured yet: trireme reproduce p&#x2f;fig measures it.",
+            "<td class=\"verdict\">not measured yet</td>",
+        ] {
+            assert!(nothing.contains(words), "{words}: {nothing}");
+        }
+        assert!(!nothing.contains("cannot be told") && !nothing.contains("class=\"simulated\""), "{nothing}");
         let alone = page(&[exhibit(&fig, told.clone())]);
         assert!(alone.contains("Beside it stands p&#x2f;latches"));
         let both = page(&[exhibit(&fig, told), exhibit(&latches, Vec::new())]);

@@ -18,6 +18,7 @@ mod several;
 mod site;
 mod sweep;
 mod tables;
+mod unmeasured;
 
 pub use by_turns::of_turns;
 pub use check::of_check;
@@ -27,6 +28,7 @@ pub use run::of_run;
 pub use several::of_folders;
 pub use site::{Listed, Paper, of_site};
 pub use sweep::{SweepReport, of_sweep};
+pub use unmeasured::{Waiting, of_unmeasured};
 
 use crate::results::Surroundings;
 use crate::svg::escape;
@@ -62,7 +64,15 @@ fn keep_options_whole(text: &str) -> minijinja::Value {
 
 /// When the numbers came about, how, and by what.
 pub(crate) fn footer(surroundings: &Surroundings, simulated: bool) -> String {
-    let how = if simulated { "Simulated" } else { "Measured" };
+    made(if simulated { "Simulated" } else { "Measured" }, surroundings)
+}
+
+/// When a page was laid down of numbers that came about earlier, or not at all.
+fn laid_down(surroundings: &Surroundings) -> String {
+    made("Laid down", surroundings)
+}
+
+fn made(how: &str, surroundings: &Surroundings) -> String {
     let commit = surroundings.environment["trireme_commit"].as_str();
     let commit = commit.map_or(String::new(), |commit| format!(", commit {commit}"));
     format!("{how} {} by trireme {}{commit}.", surroundings.began, env!("CARGO_PKG_VERSION"))

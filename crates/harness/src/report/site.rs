@@ -1,7 +1,8 @@
 //! The first page of the site that `reproduce` lays down: the papers, their figures, and what came of their claims.
 
 use super::page::{Block, Cell, Page, Way};
-use super::{footer, render};
+use super::unmeasured::NOT_YET;
+use super::{laid_down, render};
 use crate::results::Surroundings;
 use crate::sweep::claims::{Sum, Told, Verdict};
 use crate::text::numbers::counted;
@@ -16,6 +17,8 @@ pub struct Paper {
     pub source: String,
     /// Its figures.
     pub figures: Vec<Listed>,
+    /// The line that measures what is missing of them.
+    pub line: String,
 }
 
 /// A figure, as far as it was simulated.
@@ -48,7 +51,8 @@ pub fn of_site(papers: &[Paper], surroundings: &Surroundings, simulated: bool) -
         title: "The papers, reproduced".to_owned(),
         command: surroundings.command.clone(),
         lead: format!(
-            "{} of {} were run, each on a machine that a file describes; every claim of the papers' text that can be told from a figure is judged.",
+            "{} of {} were run, each on a machine that a file describes; every claim of the papers' text that can be told from a figure is judged. \
+             What was not measured yet has no verdict: its page says what is claimed, and which line measures it.",
             shown,
             counted(figures().count(), "figure")
         ),
@@ -57,15 +61,20 @@ pub fn of_site(papers: &[Paper], surroundings: &Surroundings, simulated: bool) -
         simulated,
         warnings: Vec::new(),
         blocks: papers.iter().flat_map(of_paper).collect(),
-        footer: footer(surroundings, simulated),
+        footer: laid_down(surroundings),
     })
 }
 
 fn of_paper(paper: &Paper) -> [Block; 2] {
-    let sentences = match paper.figures.iter().all(|figure| figure.finished == 0) {
-        true => vec![format!("None of its figures was run yet: trireme reproduce {} runs them.", paper.name)],
-        false => Sum::of(paper.figures.iter().flat_map(Listed::judged)).sentences(),
-    };
+    let mut sentences = Sum::of(paper.figures.iter().flat_map(Listed::judged)).sentences();
+    let missing = paper.figures.iter().filter(|figure| figure.finished == 0).count();
+    if missing > 0 {
+        let which = match missing == paper.figures.len() {
+            true => "None of its figures was run yet".to_owned(),
+            false => format!("Not run yet: {}", counted(missing, "figure")),
+        };
+        sentences.push(format!("{which}: {} runs what is missing.", paper.line));
+    }
     let heading = Block::Heading {
         title: paper.title.clone(),
         href: format!("{}/index.html", paper.name),
@@ -86,18 +95,16 @@ fn of_paper(paper: &Paper) -> [Block; 2] {
 
 fn row(paper: &Paper, figure: &Listed) -> Vec<Cell> {
     let (all, judged) = (Sum::of(&figure.claims).paper.claims, Sum::of(figure.judged()).paper);
-    let name = match figure.finished {
-        0 => Cell::words(&figure.name),
-        _ => Cell::way(Way::to(&figure.name, format!("{}/{}/report.html", paper.name, figure.name))),
-    };
+    let name = Cell::way(Way::to(&figure.name, format!("{}/{}/report.html", paper.name, figure.name)));
     let points = match figure.finished {
-        0 => "not yet".to_owned(),
         all if all == figure.points => all.to_string(),
         some => format!("{some} of {}", figure.points),
     };
     let count = |number: usize| Cell::number(if number == 0 { String::new() } else { number.to_string() });
     let verdicts = Verdict::ALL.map(|verdict| count(judged.of(verdict).claims));
-    let firsts = [name, Cell::prose(&figure.title), Cell::number(points), count(all)];
+    // Below the title, for a column of its own would push the verdicts out of the window.
+    let not_yet = if figure.finished == 0 { NOT_YET } else { "" };
+    let firsts = [name, Cell::prose(&figure.title).noted(not_yet), Cell::number(points), count(all)];
     firsts.into_iter().chain(verdicts).collect()
 }
 
@@ -106,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_that_was_run_has_a_way_to_it() {
+    fn a_figure_has_a_way_to_it_whether_it_was_run_or_not() {
         let figure = |name: &str, finished| Listed {
             name: name.to_owned(),
             title: "What <it> shows".to_owned(),
@@ -119,13 +126,16 @@ mod tests {
             title: "Analyzing".to_owned(),
             source: "Appuswamy et al.".to_owned(),
             figures: vec![figure("fig-2a", 4), figure("fig-2b", 3), figure("fig-2c", 0)],
+            line: "trireme reproduce trireme".to_owned(),
         };
         let html = of_site(&[paper], &Surroundings::new("trireme reproduce --all".to_owned(), &()), true);
         for words in [
             "<a href=\"trireme&#x2f;index.html\">Analyzing</a>",
             "<a href=\"trireme&#x2f;fig-2a&#x2f;report.html\">fig-2a</a>",
             "<td class=\"number\">3 of 4</td>",
-            "<td class=\"\">fig-2c</td>",
+            "<a href=\"trireme&#x2f;fig-2c&#x2f;report.html\">fig-2c</a>",
+            "<p class=\"aside\">not measured yet</p></td><td class=\"number\">0 of 4</td>",
+            "Not run yet: 1 figure: trireme reproduce trireme runs what is missing.",
             "What &lt;it&gt; shows",
             "2 of 3 figures were run",
         ] {

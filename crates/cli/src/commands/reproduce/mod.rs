@@ -4,7 +4,7 @@
 //! file that describes the paper's. Points that are there already are not simulated again, so an interrupted line goes
 //! on when it is typed again. Figures are simulated side by side, and so are the seeds of their points, a host core each.
 //!
-//! What is there is laid down as a site ([`site`]); with `--html` nothing is simulated for it.
+//! What is there is laid down as a site ([`site`]); with `--html` nothing is simulated for it, and what was not measured yet stands there without a verdict.
 
 mod figures;
 mod site;
@@ -50,7 +50,9 @@ pub fn arguments() -> Command {
         .about("Simulate a figure of a paper on the paper's machine, and judge its claims")
         .after_help(
             "Exits with 0 if the figures were drawn, whatever became of their claims. What is simulated is judged with the \
-             error of the model, of machines/validated.json.\n\nA figure takes minutes of processor time: with --repeat 3 --warmup 500us \
+             error of the model, of machines/validated.json.\n\nThe site begins with index.html in the folder of the results: an index, a page a paper, a page a figure. \
+             'trireme reproduce --all --html' lays it down at once from what is there, in a fresh checkout, too: a figure that was not measured yet stands in it with its \
+             claims, the paper's numbers and the line that measures it, and has no verdict. 'trireme reproduce --all' simulates what is missing first, which takes hours.\n\nA figure takes minutes of processor time: with --repeat 3 --warmup 500us \
              --duration 1ms thousand-cores/fig-6 took 102 s and thousand-cores/fig-7b 521 s; those of orthrus take some \
              minutes each, too. Points are simulated side by side, a host core each, and a line that was interrupted goes on when it \
              is typed again.",
@@ -65,10 +67,11 @@ pub fn arguments() -> Command {
                 .long("all")
                 .action(ArgAction::SetTrue)
                 .conflicts_with("figure")
-                .help("Every figure of every paper"),
+                .help("Every figure of every paper: those that are not there yet are simulated, but not with --html"),
         )
         .arg(Arg::new("html").long("html").action(ArgAction::SetTrue).help(
-            "Lay down the site of what was simulated already, with the times and repetitions that it was simulated with, and simulate nothing",
+            "Lay down the site of what was simulated already, with the times and repetitions that it was simulated with, and simulate nothing; what is missing stands there as \
+             not measured yet. Without --html it is simulated first",
         ))
         .arg(named(
             "on",
@@ -105,7 +108,7 @@ pub fn reproduce(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> 
     let surroundings = surroundings::of_line(line);
     let surroundings = validated::beside(surroundings, prepared.iter().map(|one| one.machine));
     let conducted = if is_only_shown {
-        told(&prepared, &surroundings, &folder)?
+        told(&prepared, &surroundings)?
     } else {
         let conducted = simulate_all(&prepared, &surroundings, matches)?;
         told_again(&prepared, conducted, &surroundings)?
@@ -123,6 +126,9 @@ pub fn reproduce(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> 
         }
         let missing = conducted.len() - conducted.iter().filter(is_there).count();
         output::print(&answer::of_sum(&sum, missing))?;
+        if is_only_shown && missing > 0 {
+            output::print("Without --html the same line simulates them.\n")?;
+        }
         output::print(&format!("site: {}\n", folder.join("index.html").display()))?;
     }
     let checks = conducted.iter().flat_map(|figure| &figure.points).flat_map(|point| &point.summary.checks);
@@ -141,10 +147,17 @@ struct Reproduction<'a> {
     figures: &'a [Conducted],
 }
 
+/// How long is simulated of a point if nothing was typed. On the hardware it is as long as the figure says.
+fn times(machine: Machine) -> &'static [(&'static str, &'static str)] {
+    match machine {
+        Machine::Simulated(_) => &TIMES,
+        Machine::Hardware | Machine::Cluster(_) => &[],
+    }
+}
+
 /// What was typed, and how long a simulation takes if nothing was.
 fn options(matches: &ArgMatches, machine: Machine) -> Vec<(&'static str, &str)> {
-    let simulated = matches!(machine, Machine::Simulated(_));
-    let default = |name| TIMES.iter().find(|(other, _)| simulated && *other == name).map(|(_, time)| *time);
+    let default = |name| times(machine).iter().find(|(other, _)| *other == name).map(|(_, time)| *time);
     let value = |name| Some((name, typed(matches, name).or_else(|| default(name))?));
     OPTIONS.into_iter().filter_map(value).collect()
 }
@@ -176,7 +189,7 @@ impl Prepared {
     fn as_laid_down(figure: &Figure, on: Option<Machine>, folder: &Path) -> Result<Prepared, Failure> {
         let Some(written) = Written::of(&folder.join(&figure.name)) else {
             let machine = on.map_or_else(|| machine_of(figure), Ok)?;
-            return Prepared::of(figure, machine, &[], folder);
+            return Prepared::of(figure, machine, times(machine), folder);
         };
         let machine = on.map_or_else(|| Machine::named(written.machine.as_deref()), Ok)?;
         let value = |name| Some((name, written.base.get(name)?.as_str()));
@@ -205,17 +218,9 @@ impl<'a> Job for Known<'a> {
     }
 }
 
-/// What was simulated already.
-fn told(figures: &[Prepared], surroundings: &Surroundings, folder: &Path) -> Result<Vec<Conducted>, Failure> {
-    let points = figures.iter().map(|figure| figure.points(surroundings)).collect::<Result<Vec<_>, _>>()?;
-    if points.iter().all(Finished::is_empty) {
-        return Err(Failure::Input {
-            place: folder.display().to_string(),
-            what: "no point of these figures is there; allowed with --html: the folder of an earlier 'trireme reproduce'"
-                .to_owned(),
-        });
-    }
-    Ok(points.iter().map(Finished::conducted).collect())
+/// What was simulated already: perhaps nothing.
+fn told(figures: &[Prepared], surroundings: &Surroundings) -> Result<Vec<Conducted>, Failure> {
+    figures.iter().map(|figure| Ok(figure.points(surroundings)?.conducted())).collect()
 }
 
 /// Simulates the figures, as many at a time as there are cores; on the hardware one after the other.

@@ -1,19 +1,21 @@
 //! The site: an index of the papers, a page for each paper, and the report of each figure, with ways between them.
 //!
-//! It shows all that lies in the folder: the figures that were asked for now, and those of earlier lines.
+//! It shows the figures that were asked for now, and those of earlier lines, which have a page in the folder. A figure that was not measured yet has a page that says what is
+//! claimed of it, and which line measures it.
 
-use super::Prepared;
-use super::figures::{all_figures, head_of, papers};
-use crate::engines::Machine;
+use super::figures::{Figure, all_figures, head_of, papers};
+use super::{Prepared, RESULTS};
+use crate::engines::{self, Machine};
 use harness::Failure;
 use harness::folder::Folder;
 use harness::report::page::Way;
-use harness::report::{Exhibit, Listed, Paper, of_paper, of_site, of_sweep};
+use harness::report::{Exhibit, Listed, Paper, Waiting, of_paper, of_site, of_sweep, of_unmeasured};
 use harness::results::Surroundings;
-use harness::sweep::{Points, journal};
+use harness::sweep::{Points, estimate, journal};
 use std::path::Path;
 
 const INDEX: &str = "index.html";
+const REPORT: &str = "report.html";
 
 /// Writes the site into `folder`, in which the figures lie.
 pub fn lay_down(asked: &[Prepared], surroundings: &Surroundings, folder: &Path) -> Result<(), Failure> {
@@ -29,7 +31,9 @@ pub fn lay_down(asked: &[Prepared], surroundings: &Surroundings, folder: &Path) 
             listed.push(lay_paper_down(paper, &figures, surroundings, &site)?);
         }
     }
-    let simulated = all.iter().all(|figure| figure.place.simulated);
+    // Pages say "simulated" beside numbers that are: where there are none, nothing is.
+    let is_some_measured = listed.iter().flat_map(|paper| &paper.figures).any(|figure| figure.finished > 0);
+    let simulated = is_some_measured && all.iter().all(|figure| figure.place.simulated);
     site.write(INDEX, &of_site(&listed, surroundings, simulated))
 }
 
@@ -37,7 +41,11 @@ pub fn lay_down(asked: &[Prepared], surroundings: &Surroundings, folder: &Path) 
 fn earlier(asked: &[Prepared], folder: &Path) -> Vec<Prepared> {
     let is_asked = |name: &str| asked.iter().any(|other| other.figure.name == name);
     let others = all_figures().into_iter().filter(|figure| !is_asked(&figure.name));
-    let there = others.filter(|figure| folder.join(&figure.name).join(journal::FILE_NAME).exists());
+    let is_there = |figure: &Figure| {
+        let of_figure = folder.join(&figure.name);
+        [journal::FILE_NAME, REPORT].iter().any(|name| of_figure.join(name).exists())
+    };
+    let there = others.filter(is_there);
     there.filter_map(|figure| Prepared::as_laid_down(&figure, None, folder).ok()).collect()
 }
 
@@ -63,17 +71,27 @@ fn lay_paper_down(
             points: figure.cases.cases.len(),
             claims: conducted.claims,
         });
-        if points.is_empty() {
-            continue;
-        }
         let trail = vec![Way::to("All papers", "../../index.html"), Way::to(paper, "../index.html")];
         let report = points.reported(trail);
-        site.write(&format!("{name}/report.html"), &of_sweep(&report))?;
-        exhibits.push(Exhibit { name: name.clone(), fitted: fitted(figure.machine), report });
+        let line = line(name, site.path());
+        let page = match points.is_empty() {
+            true => of_unmeasured(&report, &Waiting { line: line.clone(), takes: figure.takes() }),
+            false => of_sweep(&report),
+        };
+        site.write(&format!("{name}/{REPORT}"), &page)?;
+        exhibits.push(Exhibit { name: name.clone(), fitted: fitted(figure.machine), line, report });
     }
     let page = of_paper(&title, &exhibits, surroundings, vec![Way::to("All papers", "../index.html")]);
     site.write(&format!("{paper}/{INDEX}"), &page)?;
-    Ok(Paper { name: paper.to_owned(), title, source, figures: listed })
+    Ok(Paper { line: line(paper, site.path()), name: paper.to_owned(), title, source, figures: listed })
+}
+
+/// The line that measures what is missing of a figure, or of a paper, into the site's folder.
+fn line(name: &str, folder: &Path) -> String {
+    match folder == Path::new(RESULTS) {
+        true => format!("trireme reproduce {name}"),
+        false => format!("trireme reproduce {name} --out {}", folder.display()),
+    }
 }
 
 impl Prepared {
@@ -82,6 +100,11 @@ impl Prepared {
         let then = Surroundings::laid_down(&self.folder);
         let then = then.unwrap_or_else(|| Surroundings::new(now.command.clone(), &now.environment));
         then.validated(now.validated.clone())
+    }
+
+    /// About how long its points take that are missing, with the cores here.
+    fn takes(&self) -> String {
+        estimate(&self.experiment, &self.cases, &self.place, &self.folder, engines::cores()).shown()
     }
 }
 

@@ -143,6 +143,11 @@ impl Claim {
         self.right.as_ref()?.experiment.as_deref()
     }
 
+    /// What its author makes of what came out where it was measured: no finding of anybody who has not.
+    pub fn explanation(&self) -> Option<&str> {
+        self.explanation.as_deref().map(str::trim)
+    }
+
     fn fewest_workers(&self) -> usize {
         self.fewest_workers.or(self.about_workers).unwrap_or(1)
     }
