@@ -45,6 +45,14 @@ pub(crate) trait InFibers<'e>: Architecture + Sized {
         let _ = state;
     }
 
+    /// For how many ticks a fiber begins one transaction after the other before it lets others run: by default they run after each. Who waits
+    /// in the middle of one lets them run anyhow.
+    #[inline(always)]
+    fn turn(state: &Self::State) -> u64 {
+        let _ = state;
+        0
+    }
+
     /// Sends and receives what there is for other instances; whether there was anything.
     #[inline(always)]
     fn communicate(state: &Self::State) -> bool {

@@ -201,6 +201,10 @@ where
         &worker.shared.grants
     }
 
+    fn turn(worker: &InstanceWorker<'e, P, F>) -> u64 {
+        clock::ticks_of(worker.endpoint().turn())
+    }
+
     fn communicate(worker: &InstanceWorker<'e, P, F>) -> bool {
         worker.endpoint().communicate(&worker.shared.grants)
     }

@@ -33,6 +33,7 @@ use crate::facade::{cpu, worker};
 use crate::protocol::{SlotId, Wake, Waker};
 use contract::telling::{tell, told};
 use contract::{LogError, Lost};
+use std::time::Duration;
 
 /// Where a worker is in its deployment.
 #[derive(Clone, Copy, Debug)]
@@ -164,6 +165,9 @@ pub(crate) struct Endpoint<'e> {
     is_broken: bool,
 }
 
+/// How long a worker whose channel is slow begins one transaction after the other before it looks: a fraction of what a message is on its way.
+const TURN: Duration = Duration::from_nanos(1500);
+
 /// Streams that are looked at between two transactions: as many lines as are there at once.
 const STREAMS_AT_ONCE: usize = 8;
 
@@ -251,6 +255,17 @@ impl<'e> Endpoint<'e> {
     /// Whether its counterparts are in other processes.
     pub fn leaves_process(&self) -> bool {
         self.channels.leave_process()
+    }
+
+    /// How long a worker may go on with transactions that want nothing of other instances before it looks what those want of it. Rings are looked at after
+    /// each, which costs next to nothing; sockets are asked by calls of the system.
+    pub fn turn(&self) -> Duration {
+        let mut counterparts = self.counterparts.iter().flatten();
+        if counterparts.any(|counterpart| counterpart.channel.is_slow_to_write()) {
+            TURN
+        } else {
+            Duration::ZERO
+        }
     }
 
     /// Sends to the branch of slot `number` at another instance.

@@ -242,7 +242,11 @@ mod tests {
     #[test]
     fn names_with_blanks_and_brackets_hide_no_field() {
         let fields = "S 1 2 3 0 -1 4194304 98 0 0 0 70 5 30 2 20 0 1 0 83792";
-        assert_eq!(own_ticks(&format!("17 (a) b) (c) {fields}")), Some(107), "and of those that it has started");
+        assert_eq!(
+            own_ticks(&format!("17 (a) b) (c) {fields}")),
+            Some(107),
+            "and of those that it has started"
+        );
         assert_eq!(own_ticks("17 (cut off) S 1 2"), None);
     }
 
