@@ -789,7 +789,7 @@ impl fmt::Display for LoadError {
         match self {
             LoadError::Memory { needed_bytes, available_bytes } => write!(
                 f,
-                "the tables need {:.2} GiB of memory and {:.2} GiB are available; ask for fewer records",
+                "the tables need {:.2} GiB of memory and {:.2} GiB are available; ask for smaller tables",
                 gib(*needed_bytes),
                 gib(*available_bytes)
             ),

@@ -85,8 +85,7 @@ fn run_clients<C: Client>(
 /// What the manifest of the log in these folders says.
 pub(crate) fn told(paths: &[PathBuf]) -> Result<LogManifest, LogError> {
     let folders = find_folders(paths)?;
-    let manifest =
-        manifest::read(&folders[0])?.ok_or_else(|| LogError::Nothing { folder: paths[0].clone() })?;
+    let manifest = scan::manifest_in(&folders)?;
     let checkpoint = manifest.checkpoint.as_ref().map(Checkpoint::report);
     Ok(LogManifest { origin: manifest.origin, checkpoint })
 }
@@ -105,8 +104,7 @@ pub(crate) fn recover<W: Workload>(
     let folders = find_folders(paths)?;
     let locks = folders.iter().map(|folder| locked(folder, folder.lock_to_read(LOCK)));
     let _locks: Vec<FolderLock> = locks.collect::<Result<_, _>>()?;
-    let manifest =
-        manifest::read(&folders[0])?.ok_or_else(|| LogError::Nothing { folder: paths[0].clone() })?;
+    let manifest = scan::manifest_in(&folders)?;
     let tables: Vec<LoggedTable> = workload.tables().iter().map(LoggedTable::of).collect();
     manifest.admit(&tables)?;
     let (files, unreadable) = scan::files(&folders, manifest.log())?;

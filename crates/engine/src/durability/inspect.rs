@@ -12,8 +12,7 @@ use std::path::PathBuf;
 /// Reads all files of the log in these folders.
 pub(crate) fn inspect(paths: &[PathBuf]) -> Result<LogInspection, LogError> {
     let folders = find_folders(paths)?;
-    let manifest =
-        manifest::read(&folders[0])?.ok_or_else(|| LogError::Nothing { folder: paths[0].clone() })?;
+    let manifest = scan::manifest_in(&folders)?;
     let (files, unreadable) = scan::files(&folders, manifest.log())?;
     let mut inspected = Vec::new();
     for file in files.into_values().flatten() {

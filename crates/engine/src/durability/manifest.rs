@@ -236,6 +236,12 @@ pub(crate) fn write(folder: &Folder, manifest: &Manifest) -> Result<(), LogError
     folder.sync().map_err(|why| io_error("sync", folder.path(), &why))
 }
 
+/// What is wrong with a log whose records are there, in the file of this name, and whose manifest is not.
+pub(crate) fn missing(folder: &Folder, records: &str) -> LogError {
+    let why = format!("it is missing, and {records} is there");
+    LogError::Corrupt { file: folder.path().join(NAME), offset: 0, why }
+}
+
 /// A folder's manifest; `None`: it has none.
 pub(crate) fn read(folder: &Folder) -> Result<Option<Manifest>, LogError> {
     let path = folder.path().join(NAME);

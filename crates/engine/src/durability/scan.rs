@@ -11,6 +11,7 @@ use super::format::{
     BLOCK_HEADER_BYTES, BlockHeader, FILE_HEADER_BYTES, FileHeader, Kind, MOST_PAYLOAD_BYTES, Place,
 };
 use super::log::io_error;
+use super::manifest::{self, Manifest};
 use crate::facade::disk::Folder;
 use crate::facade::shared::Arc;
 use contract::LogError;
@@ -28,6 +29,26 @@ pub(crate) fn find_folders(paths: &[PathBuf]) -> Result<Vec<Folder>, LogError> {
         Err(why) => Err(io_error("open", path, &why)),
     };
     paths.iter().map(find).collect()
+}
+
+/// The manifest of the log in these folders. It is corrupt if they have records and no manifest; what an opening that was cut off has left are files
+/// without any, and no log.
+pub(crate) fn manifest_in(folders: &[Folder]) -> Result<Manifest, LogError> {
+    let first = &folders[0];
+    if let Some(manifest) = manifest::read(first)? {
+        return Ok(manifest);
+    }
+    for folder in folders {
+        let names = folder.names().map_err(|why| io_error("list", folder.path(), &why))?;
+        for name in names.into_iter().filter(|name| is_log_file(name)) {
+            let opened = folder.open_file(&name);
+            let file = opened.map_err(|why| io_error("open", &folder.path().join(&name), &why))?;
+            if file.len() > FILE_HEADER_BYTES as u64 {
+                return Err(manifest::missing(first, &name));
+            }
+        }
+    }
+    Err(LogError::Nothing { folder: first.path().to_owned() })
 }
 
 /// A file of a log.

@@ -209,7 +209,6 @@ impl FoundFile {
     }
 
     fn has_no_manifest(&self) -> LogError {
-        let why = format!("it is missing, and {} is there", self.name);
-        LogError::Corrupt { file: self.folder.path().join(manifest::NAME), offset: 0, why }
+        manifest::missing(&self.folder, &self.name)
     }
 }
