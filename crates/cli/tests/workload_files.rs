@@ -348,7 +348,10 @@ fn files_of_other_kinds_are_told_so() {
     told("compare m.toml", "it is a machine, which goes with --on");
     told("sweep bank.toml", "it is a workload, which 'trireme run', 'compare', 'advise' and 'check' take");
     told("run none.toml --protocol silo", "none.toml: no such file or directory\n");
-    told("run described --protocol silo", "--file '': allowed: the path of a workload's file");
+    told(
+        "run described --protocol silo",
+        "--file '': allowed: the path of a workload's file in TOML, such as bank.toml",
+    );
     told("run bank.toml --file e.toml", "--file is given twice; allowed: once");
     told("run bank.toml --protocol silo --theta 2", "--theta 2: allowed: as-written, or 0 <= theta < 1");
     told("run bank", "unknown workload 'bank'; allowed: micro, ");

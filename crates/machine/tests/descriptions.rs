@@ -242,4 +242,14 @@ fn fitted_numbers_override_the_literatures_and_name_their_figure() {
     ] {
         assert_eq!(error, expected);
     }
+    // The literature's number has to be right, too, where a fitted one takes its place.
+    let fitted = "[fitted]\n\"core.stall_percent\" = { value = 70, figure = \"trireme/fig-2b\" }";
+    let spoilt = |percent: u64| {
+        let text =
+            text("nehalem-ex-4x8").replace("stall_percent = 100", &format!("stall_percent = {percent}"));
+        Description::parse(&format!("{text}\n{fitted}"))
+    };
+    assert_eq!(spoilt(90).expect("a machine").core.stall_percent, 70);
+    let error = spoilt(500).expect_err("it is beyond 100").to_string();
+    assert_eq!(error, "core.stall_percent = 500: is to be 1 to 100");
 }

@@ -33,7 +33,8 @@ fn by_defaults(workload: &str) -> AnyWorkload {
 
 #[test]
 fn a_workload_of_files_needs_one() {
-    assert_eq!(error("described", &[]), "bad value '' for 'file'; allowed: the path of a workload's file");
+    let allowed = "the path of a workload's file in TOML, such as bank.toml";
+    assert_eq!(error("described", &[]), format!("bad value '' for 'file'; allowed: {allowed}"));
 }
 
 #[test]

@@ -100,7 +100,7 @@ impl Described {
             ParameterDescription {
                 name: FILE,
                 default: "",
-                allowed: "the path of a workload's file",
+                allowed: "the path of a workload's file in TOML, such as bank.toml",
                 help: "The file that says which tables and transactions there are",
             },
             ParameterDescription {
