@@ -3,6 +3,7 @@
 
 use crate::advice::{Advice, judge};
 use harness::text::numbers::percent;
+use machine::hardware::frequency::Frequency;
 use machine::hardware::load::{self, ForeignLoad, Watch, Withheld};
 use serde::Serialize;
 use std::time::Duration;
@@ -15,6 +16,9 @@ pub struct Load {
     pub told: ForeignLoad,
     /// What was withheld from a thread that wanted a core for itself, by core.
     pub withheld: Vec<Withheld>,
+    /// The processors' frequency, when it began and when it ended; it is among what `environment.json` tells.
+    #[serde(skip)]
+    pub frequency: Option<Frequency>,
 }
 
 /// A measurement that is watched.
@@ -44,7 +48,8 @@ impl Watching {
 
     /// To here.
     pub fn end(self) -> Load {
-        Load { told: self.watch.end(), withheld: load::together(&self.tests) }
+        let (told, frequency) = (self.watch.end(), self.watch.frequency());
+        Load { told, withheld: load::together(&self.tests), frequency }
     }
 }
 
@@ -140,7 +145,7 @@ mod tests {
     fn load(load_average: f64, stolen: f64, others: f64, part: f64) -> Load {
         let told =
             ForeignLoad { load_average: Some(load_average), stolen: Some(stolen), others: Some(others) };
-        Load { told, withheld: vec![Withheld { cpu: 3, part, longest_us: 4000.0 }] }
+        Load { told, withheld: vec![Withheld { cpu: 3, part, longest_us: 4000.0 }], frequency: None }
     }
 
     #[test]
@@ -167,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_system_that_tells_nothing_is_not_accused() {
-        let silent = Load { told: ForeignLoad::default(), withheld: Vec::new() };
+        let silent = Load { told: ForeignLoad::default(), withheld: Vec::new(), frequency: None };
         assert_eq!((silent.warnings(), silent.lines()), (Vec::new(), Vec::new()));
     }
 }

@@ -3,7 +3,6 @@
 use crate::load_advice::Load;
 use harness::results::Surroundings;
 use machine::hardware::environment::Environment;
-use machine::hardware::frequency;
 
 /// Of the line that was typed, from now on.
 pub fn of_line(line: &str) -> Surroundings {
@@ -13,9 +12,9 @@ pub fn of_line(line: &str) -> Surroundings {
     surroundings
 }
 
-/// Adds what others took of the cores while something was measured, and the processors' frequency, now that it has just ended.
+/// Adds what others took of the cores while something was measured, and the processors' frequency when that began and when it ended.
 pub fn tell_load(surroundings: &mut Surroundings, load: &Load) {
-    surroundings.tell("frequency_mhz", frequency::now());
+    surroundings.tell("frequency_mhz", load.frequency);
     surroundings.tell("load_average_before", load.told.load_average);
     surroundings.tell("stolen_share", load.told.stolen);
     surroundings.tell("others_share", load.told.others);

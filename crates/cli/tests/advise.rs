@@ -73,6 +73,11 @@ fn an_advice_is_answered_laid_down_and_measured_again() {
     for text in [&finding[0], &ranking[0]["command"]] {
         assert!(page.contains(text.as_str().expect("text")), "{text}");
     }
+    // The page says what was checked, and how much noise there was.
+    let passed = format!("<td class=\"\">passed</td><td class=\"number\">{0} of {0}</td>", ranking.len());
+    for words in ["<h2>Checks on ", "<td class=\"\">nothing-held</td>", &passed, ": Noise: "] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
 
     // What is simulated repeats bit for bit, by whatever command.
     let row = &ranking[0];

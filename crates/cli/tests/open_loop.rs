@@ -41,7 +41,7 @@ fn a_rate_is_told_and_response_times_are() {
 fn a_part_of_what_a_system_can_is_asked_of_each() {
     let folder = fresh_folder("open-loop-part");
     let line = ["compare", "micro", "--only", "silo,no-wait,vll", "--workers", "2", "--rate", "20%"];
-    let line = [&line[..], &["--arrivals", "constant", "--json"]].concat();
+    let line = [&line[..], &["--arrivals", "constant", "--out", "out", "--json"]].concat();
     let ran = run(&folder, &[&line[..], &SHORT].concat());
     assert!(ran.code == Some(0), "{}", ran.err);
     let compared = ran.json();
@@ -56,9 +56,21 @@ fn a_part_of_what_a_system_can_is_asked_of_each() {
         assert_eq!(arrivals["spread"], "constant");
     }
     assert!(systems >= 6, "{systems}");
+    // Slice by slice, too: a line for each system.
+    let report = fs::read_to_string(folder.join("out/report.html")).expect("a report");
+    for words in
+        ["<a href=\"series.csv\">Over time</a>", "<h2>Throughput over time", "<h2>The queue over time"]
+    {
+        assert!(report.contains(words), "{words}");
+    }
+    let figure = report.split("<h2>p99 over time").nth(1).and_then(|rest| rest.split("</section>").next());
+    let figure = figure.expect("a figure");
+    let lines = figure.matches("<polyline").count();
+    assert_eq!(lines, 3 * systems.min(8), "at both widths, and in the legend: {figure}");
+    assert!(figure.contains("shared-everything silo") && !figure.contains("repetition 1"), "{figure}");
+    assert!(folder.join("out/series.csv").exists());
 }
 
-/// Simulated, so that it is the same each time: the response times grow with the rate, and the page shows where they bend.
 /// The short run that finds what the system can has a log, and leaves none: the one that is asked for begins as it should.
 #[test]
 fn what_a_logged_system_can_is_found_beside_its_log() {
@@ -75,6 +87,7 @@ fn what_a_logged_system_can_is_found_beside_its_log() {
     assert!(folder.join("log/MANIFEST").exists() && !folder.join("log/store-0").exists());
 }
 
+/// Simulated, so that it is the same each time: the response times grow with the rate, and the page shows where they bend.
 #[test]
 fn a_sweep_over_rates_is_a_curve() {
     let folder = fresh_folder("open-loop-curve");
@@ -118,6 +131,14 @@ fn a_sweep_over_rates_is_a_curve() {
     }
     let knees = &report[report.find("The knees").expect("their table")..];
     let knees = &knees[..knees.find("</table>").expect("its end")];
+    let seen = 2 - knees.matches("no knee is seen").count();
+    assert!(seen > 0, "{knees}");
+    assert_eq!(
+        report.matches("class=\"knee stroke-").count(),
+        2 * seen,
+        "a ring around each, at both widths"
+    );
+    assert_eq!(report.matches("<title>the knee of ").count(), 2 * seen);
     assert_eq!(knees.matches(">series</a>").count(), 2, "each system's knee leads to its slices: {knees}");
     // What happened in each slice, and the latencies, are kept of every point.
     let series = fs::read_to_string(folder.join("out").join(of_half)).expect("the slices of a point");

@@ -448,16 +448,25 @@ fn a_figure_is_reproduced_and_judged() {
     assert_eq!(figure["claims"][0]["error"]["of"], "along");
     assert_eq!(figure["claims"][1]["verdict"], "not-reproduced");
     assert_eq!(figure["claims"][1]["explanation"], "There is room for four.");
-    assert!(folder.join("results/reproduce/trireme/small/report.html").exists());
+    let environment = fs::read_to_string(folder.join("results/reproduce/trireme/small/environment.json"));
+    let environment = environment.expect("an environment");
+    assert!(
+        environment.contains("\"others_share\"") && environment.contains("\"frequency_mhz\""),
+        "{environment}"
+    );
     let page = |name: &str| fs::read_to_string(folder.join("results/reproduce").join(name)).expect("a page");
     assert!(page("trireme/index.html").contains("Explanation: There is room for four."), "beside the claim");
     assert!(page("index.html").contains("Of 2 claims: 1 reproduced, 1 not reproduced."));
     assert!(page("index.html").contains("trireme&#x2f;small&#x2f;report.html"), "the way to the figure");
     assert!(page("trireme/small/report.html").contains("..&#x2f;..&#x2f;index.html"), "and back");
+    for words in ["others share", "change how long the simulation takes", "Noise: ", "<h2>Checks"] {
+        assert!(page("trireme/small/report.html").contains(words), "{words}");
+    }
 
     // What is there is not simulated again, and is the same.
     let again = run(&folder, &["reproduce", "trireme", "--json"]);
     assert_eq!(again.json()["figures"][0]["points"], figure["points"]);
+    assert!(page("trireme/small/report.html").contains("others share"), "the load of then stays");
     assert_eq!(again.err, "trireme/small: all 4 points are there already; nothing is measured again\n");
     let elsewhere = run(&folder, &["reproduce", "--all", "--out", "elsewhere", "--json"]);
     assert_eq!(elsewhere.json()["figures"][0]["points"], figure["points"], "a figure repeats bit for bit");

@@ -59,6 +59,11 @@ fn assert_complete(folder: &Path, ran: &Ran) {
         ["commit", "frequency_mhz", "others_share"].iter().all(|fact| environment.contains(fact)),
         "{environment}"
     );
+    // And on the page: what was read when the points had been measured, and how far they are to be trusted.
+    let report = fs::read_to_string(folder.join("out/report.html")).expect("a report");
+    for words in ["Noise: unknown, for one repetition has no spread", "others share", "<h2>Checks"] {
+        assert!(report.contains(words), "{words}");
+    }
 }
 
 /// A sweep that has `points` finished and goes on.
@@ -112,9 +117,12 @@ fn an_interrupted_sweep_goes_on_where_it_was() {
     assert_eq!(measured_now(&ran), POINTS - kept);
     assert!(ran.err.contains(&format!("{kept} of {POINTS} points are there already")), "{}", ran.err);
 
+    let environment = || fs::read_to_string(folder.join("out/environment.json")).expect("an environment");
+    let then = environment();
     let ran = sweep(&folder);
     assert_complete(&folder, &ran);
     assert_eq!(measured_now(&ran), 0);
+    assert_eq!(environment(), then, "what stood around the points stays, where none is measured");
 }
 
 #[test]

@@ -118,7 +118,6 @@ fn a_comparison_tells_equal_warnings_once() {
     assert!(!ran.out.contains("orthrus none"), "{}", ran.out);
 }
 
-/// A sweep crosses options, and not all of them decide something everywhere.
 /// Those whose transactions cannot span instances are left out, and the others compared; where nothing is divided the option is idle.
 #[test]
 fn a_comparison_of_deployments_leaves_out_what_cannot_be_deployed() {
@@ -145,6 +144,7 @@ fn a_comparison_of_deployments_leaves_out_what_cannot_be_deployed() {
     assert_eq!(dora.expect("it is measured")["instances"], 1);
 }
 
+/// A sweep crosses options, and not all of them decide something everywhere.
 #[test]
 fn a_sweep_says_which_options_decide_nothing_at_any_point() {
     let folder = fresh_folder("idle-sweep");

@@ -51,6 +51,7 @@ impl System {
 }
 
 /// What stands around the numbers.
+#[derive(Clone)]
 pub struct Surroundings {
     /// The line that was typed.
     pub command: String,
@@ -365,13 +366,13 @@ fn write_systems(
         "samples.csv",
         &samples::csv(systems.iter().map(|system| (labels_of(&system.summary), &system.samples[..]))),
     )?;
-    let series = series::csv(
+    let slices = series::csv(
         systems
             .iter()
             .map(|system| (labels_of(&system.summary), system.summary.latency_of, &system.series[..])),
     );
-    if !series.is_empty() {
-        folder.write("series.csv", &series)?;
+    if !slices.is_empty() {
+        folder.write(series::FILE_NAME, &slices)?;
     }
     for system in systems {
         let name = format!(

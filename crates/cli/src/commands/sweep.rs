@@ -11,8 +11,9 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use contract::{Durability, Engine};
 use harness::folder::Folder;
 use harness::options::OPTIONS;
+use harness::report::of_sweep;
 use harness::results::Surroundings;
-use harness::sweep::{Cases, Conducted, Estimate, Experiment, conduct, estimate, journal};
+use harness::sweep::{Cases, Conducted, Estimate, Experiment, Points, conduct, estimate, journal, known};
 use harness::text::durations;
 use harness::text::numbers::counted;
 use harness::{Failure, Observer, Place, RunOptions};
@@ -76,9 +77,8 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let folder =
         nodes::folder_to_go_on(journal::FILE_NAME, || Folder::create_to_go_on(&folder, journal::FILE_NAME))?;
     let surroundings = surroundings::of_line(line);
-    let mut surroundings = validated::beside(surroundings, std::iter::once(machine));
+    let surroundings = validated::beside(surroundings, std::iter::once(machine));
 
-    let watching = Watching::begin();
     let progress = Progress::on(machine, matches);
     let job = Conduct {
         experiment: &experiment,
@@ -88,9 +88,7 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         place: &place,
         observer: &progress,
     };
-    let conducted = machine.run(job)?;
-    surroundings::tell_load(&mut surroundings, &watching.end());
-    folder.write_json("environment.json", &surroundings.environment)?;
+    let conducted = job.watched(machine)?;
     export::points(&folder, (&experiment, &cases), &conducted, &forms)?;
 
     if matches.get_flag("json") {
@@ -209,6 +207,7 @@ impl Job for Resolve<'_> {
 }
 
 /// A sweep, on whatever machine.
+#[derive(Clone, Copy)]
 pub struct Conduct<'a> {
     /// The experiment.
     pub experiment: &'a Experiment,
@@ -224,11 +223,56 @@ pub struct Conduct<'a> {
     pub observer: &'a dyn Observer,
 }
 
+impl Conduct<'_> {
+    /// Conducts it on `machine`, and says in the folder, on the report's page too, who else wanted the cores meanwhile. Where nothing is left to measure, that stays as it was told
+    /// of the points when they were measured.
+    pub fn watched(self, machine: Machine) -> Result<Conducted, Failure> {
+        let Conduct { experiment, cases, folder, surroundings: now, place, .. } = self;
+        let watching = Watching::begin();
+        let conducted = machine.run(self)?;
+        let surroundings = if conducted.measured_now > 0 {
+            let mut told = now.clone();
+            surroundings::tell_load(&mut told, &watching.end());
+            folder.write_json("environment.json", &told.environment)?;
+            told
+        } else {
+            let then = Surroundings::laid_down(folder.path());
+            then.map_or_else(|| now.clone(), |then| then.validated(now.validated.clone()))
+        };
+        let known = Known { experiment, cases, folder: folder.path(), surroundings: &surroundings, place };
+        folder.write("report.html", &of_sweep(&machine.run(known)?.reported(Vec::new())))?;
+        Ok(conducted)
+    }
+}
+
 impl Job for Conduct<'_> {
     type Output = Result<Conducted, Failure>;
 
     fn on<E: Engine>(self) -> Self::Output {
         let Conduct { experiment, cases, folder, surroundings, place, observer } = self;
         conduct::<E>(experiment, cases, folder, surroundings, place, observer)
+    }
+}
+
+/// What is there of a sweep's points.
+pub struct Known<'a> {
+    /// The experiment.
+    pub experiment: &'a Experiment,
+    /// Its points.
+    pub cases: &'a Cases,
+    /// Where results are.
+    pub folder: &'a Path,
+    /// What stands around them.
+    pub surroundings: &'a Surroundings,
+    /// Where they were measured.
+    pub place: &'a Place,
+}
+
+impl<'a> Job for Known<'a> {
+    type Output = Result<Points<'a>, Failure>;
+
+    fn on<E: Engine>(self) -> Self::Output {
+        let Known { experiment, cases, folder, surroundings, place } = self;
+        known::<E>(experiment, cases, folder, surroundings, place)
     }
 }

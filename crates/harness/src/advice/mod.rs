@@ -139,6 +139,9 @@ pub struct OnMachine {
     pub left_out: Vec<Unmeasured>,
     /// What is odd.
     pub warnings: Vec<String>,
+    /// How much noise there was in the final, and what to do; told on the page.
+    #[serde(skip)]
+    pub noise: Option<String>,
 }
 
 /// One heat.

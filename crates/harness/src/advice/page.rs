@@ -10,6 +10,7 @@ use crate::svg::bars::{self, Bar};
 use crate::svg::{SERIES, at_both_widths};
 use crate::text::durations;
 use crate::text::numbers::{bytes, counted, latency_if_any, part_of_best, percent, ratio, thousands};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The page.
@@ -24,13 +25,18 @@ pub fn of_advice(advice: &Advice, surroundings: &Surroundings, warnings: Vec<Str
         title: format!("Which system for {}?", without_folder(&advice.workload)),
         command: surroundings.command.clone(),
         lead: lead(advice),
-        finding: Vec::new(),
+        finding: advice.machines.iter().filter_map(noise).collect(),
         claim: None,
         simulated: is_simulated,
         warnings,
         blocks,
         footer: footer(surroundings, is_simulated),
     })
+}
+
+/// Of the final on a machine.
+fn noise(machine: &OnMachine) -> Option<String> {
+    machine.noise.as_ref().map(|told| format!("{}: {told}", machine.machine))
 }
 
 /// A file's path is long, and stands in the line that was typed.
@@ -101,6 +107,7 @@ fn on_machine(machine: &OnMachine) -> Vec<Block> {
         Block::Heading { title: machine.shown(), href: String::new(), text: machine.finding.clone() },
         throughputs(machine),
         ranking(machine),
+        checks(machine),
     ];
     blocks.extend(levels(machine));
     blocks.extend(machine.shares.iter().map(|tried| shares(machine, tried)));
@@ -176,6 +183,37 @@ fn ranking(machine: &OnMachine) -> Block {
             .chain(heads.map(Cell::number))
             .collect(),
         rows: machine.ranking.iter().enumerate().map(row).collect(),
+    }
+}
+
+/// A row for each check: how many systems of the final have passed it.
+fn checks(machine: &OnMachine) -> Block {
+    let all = machine.ranking.iter().flat_map(|row| row.passed_checks.iter().chain(&row.failed_checks));
+    let names: BTreeSet<&String> = all.collect();
+    let row = |name: &&String| {
+        let that = |checks: fn(&Row) -> &[String]| -> Vec<&str> {
+            let rows = machine.ranking.iter().filter(|row| checks(row).contains(name));
+            rows.map(|row| row.system.as_str()).collect()
+        };
+        let (passed, failed) = (that(|row| &row.passed_checks).len(), that(|row| &row.failed_checks));
+        vec![
+            Cell::words(name.as_str()),
+            Cell::words(if failed.is_empty() { "passed" } else { "FAILED" }),
+            Cell::number(format!("{passed} of {}", passed + failed.len())),
+            Cell::prose(failed.join(", ")),
+        ]
+    };
+    Block::Table {
+        title: format!("Checks on {}", machine.machine),
+        note: "What must hold after every repetition of the final, by how many of its systems it was passed."
+            .to_owned(),
+        head: vec![
+            Cell::words("check"),
+            Cell::words("verdict"),
+            Cell::number("passed"),
+            Cell::words("failed under"),
+        ],
+        rows: names.iter().map(row).collect(),
     }
 }
 

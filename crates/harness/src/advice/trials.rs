@@ -251,6 +251,7 @@ impl<'a, E: Engine> Trials<'a, E> {
             heats,
             left_out,
             warnings: decided.warnings,
+            noise: decided.noise,
         };
         OnMachine { finding: told.in_sentences(self.goal), ..told }
     }

@@ -7,7 +7,7 @@ use super::{Candidate, Goal, Trials};
 use crate::confidence::beside_best;
 use crate::failure::Failure;
 use crate::results::System;
-use crate::summary::{Check, Summary, TimeShares, warnings};
+use crate::summary::{Check, Summary, TimeShares, noise, warnings};
 use crate::text::numbers::{bytes, counted, latency, percent, ratio};
 use contract::Engine;
 use serde::Serialize;
@@ -66,6 +66,9 @@ pub struct Row {
     pub memory_bytes: u64,
     /// Checks that failed, with whatever number of workers: then it is not recommended.
     pub failed_checks: Vec<String>,
+    /// Checks that passed; told on the page.
+    #[serde(skip)]
+    pub passed_checks: Vec<String>,
     /// The line that measures it again.
     pub command: String,
 }
@@ -112,6 +115,8 @@ pub struct Decided {
     pub ranking: Vec<Row>,
     /// What is odd about the final.
     pub warnings: Vec<String>,
+    /// How much noise there was in the final, and what to do.
+    pub noise: Option<String>,
     /// The shares of workers that were tried.
     pub shares: Vec<Shares>,
     /// What levels of durability cost the best one; nothing before they are measured.
@@ -169,8 +174,11 @@ pub(super) fn of<E: Engine>(trials: &Trials<'_, E>, raced: Vec<System>) -> Resul
         let summary = &system.summary;
         let candidate = Candidate::of(system);
         let engine = trials.options_of(candidate).engine_options(0);
-        let failed = summary.checks.iter().filter(|check| !check.passed);
-        let failed_checks: Vec<String> = failed.map(|check| check.name.clone()).collect();
+        let names = |passed: bool| {
+            let such = summary.checks.iter().filter(|check| check.passed == passed);
+            such.map(|check| check.name.clone()).collect::<Vec<String>>()
+        };
+        let failed_checks = names(false);
         ranking.push(Row {
             system: summary.system(),
             architecture: summary.architecture.clone(),
@@ -191,6 +199,7 @@ pub(super) fn of<E: Engine>(trials: &Trials<'_, E>, raced: Vec<System>) -> Resul
             messages_per_txn: messages(summary),
             memory_bytes: summary.memory.bytes,
             failed_checks,
+            passed_checks: names(true),
             command: trials.command(trials.workload, system),
         });
     }
@@ -200,8 +209,13 @@ pub(super) fn of<E: Engine>(trials: &Trials<'_, E>, raced: Vec<System>) -> Resul
     odd.extend(warnings::of_short(&summaries));
     // An advice's runs are as long as its effort has them.
     let odd = odd.into_iter().map(|told| told.replace("a longer --duration", "a larger --effort")).collect();
+    let noise = noise::verdict(summaries).map(|told| {
+        told.replace("a longer --duration and more repetitions", "a larger --effort")
+            .replace("a longer --duration", "a larger --effort")
+            .replace("use --repeat 3 or more", "let it come to its final")
+    });
     let verdict = verdict(&systems, &ranking);
-    Ok(Decided { verdict, ranking, warnings: odd, shares: Vec::new(), levels: None, candidates })
+    Ok(Decided { verdict, ranking, noise, warnings: odd, shares: Vec::new(), levels: None, candidates })
 }
 
 /// Which of `systems`, best first, are told apart from the first: by their repetitions, which were rounds of all of them, and by more than `model_factor`; or because only one of the two

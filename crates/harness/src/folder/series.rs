@@ -4,6 +4,9 @@ use super::csv_field;
 use crate::summary::LatencyOf;
 use contract::Series;
 
+/// The file's name, of `run` and `compare`.
+pub const FILE_NAME: &str = "series.csv";
+
 /// A system, or a point: its labels, what its latencies are, and the series of its repetitions.
 pub type Group<'a> = (Vec<(&'a str, &'a str)>, LatencyOf, &'a [Series]);
 

@@ -1,7 +1,7 @@
 //! The report of `compare`.
 
 use super::page::{Block, Cell, Page};
-use super::{facts, figures, footer, render, tables};
+use super::{facts, figures, footer, render, series, tables};
 use crate::results::{CompareResult, System};
 use crate::summary::{Summary, noise};
 use crate::text::durations;
@@ -17,6 +17,7 @@ pub fn of_comparison(result: &CompareResult<'_>) -> String {
         figures::latency_curves(&result.systems),
         figures::aborts(&summaries),
     ];
+    blocks.extend(series::of_systems(&result.systems));
     blocks.extend(tables::kinds_of_systems(&summaries));
     blocks.extend(tables::costs(&summaries));
     let bars: Vec<(String, &Summary)> =

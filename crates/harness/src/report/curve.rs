@@ -8,7 +8,7 @@ use super::series;
 use super::sweep::drawn::Drawn;
 use super::sweep::{Arrangement, SweepReport, panel_name, pick};
 use crate::summary::{LatencyOf, Summary};
-use crate::svg::lines::{self, Axis, Line, Point};
+use crate::svg::lines::{self, Axis, Line, Mark, Point, Sign};
 use crate::svg::scale::Scale;
 use crate::svg::{Width, at_both_widths};
 use crate::text::numbers::{latency, latency_if_any, short, short_latency, thousands};
@@ -100,17 +100,33 @@ fn figure(title: String, curves: &[(&str, &Vec<Loaded<'_>>)], others: &str) -> B
             .collect(),
     };
     let lines: Vec<Line> = curves.iter().enumerate().map(line).collect();
+    let marks = knee_marks(curves);
+    let ring = if marks.is_empty() { "" } else { " A ring is around each knee." };
     Block::Figure {
         svg: at_both_widths(|width| {
             let height = if width == Width::Wide { 380.0 } else { 300.0 };
-            lines::draw(&lines, &[], [&x, &y], &title, height, width)
+            lines::draw(&lines, &marks, [&x, &y], &title, height, width)
         }),
         title,
         note: format!(
-            "From arrival to commit. Where a line turns upwards, or back, the system is asked for more than it can.{others}"
+            "From arrival to commit. Where a line turns upwards, or back, the system is asked for more than it can.{ring}{others}"
         ),
         legend: curves.iter().enumerate().map(|(n, (name, _))| Key::of_series(n, *name)).collect(),
     }
+}
+
+/// Of each line that has one, the knee: not where the best point is the first or the last.
+fn knee_marks(curves: &[(&str, &Vec<Loaded<'_>>)]) -> Vec<Mark> {
+    let of = |(number, (name, points)): (usize, &(&str, &Vec<Loaded<'_>>))| {
+        let (point, _) = knee(points).filter(|(_, is_between)| *is_between)?;
+        Some(Mark {
+            x: point.summary.throughput_per_s,
+            y: point.p99_ns as f64,
+            sign: Sign::Knee(number),
+            tip: format!("the knee of {name}, at {}: {}", point.rate, latency(point.p99_ns)),
+        })
+    };
+    curves.iter().enumerate().filter_map(of).collect()
 }
 
 /// The point with the highest power, and whether it is one between two others.
@@ -177,6 +193,13 @@ mod tests {
         };
         assert_eq!(found(&points), Some(("75%".to_owned(), true)));
         assert_eq!(found(&points[..3]), Some(("75%".to_owned(), false)), "nothing lies behind it");
+        let (whole, cut) = (points, Vec::new());
+        let marks = knee_marks(&[("a", &cut), ("b", &whole)]);
+        let [mark] = &marks[..] else { panic!("one line bends: {marks:?}") };
+        assert_eq!((mark.sign, mark.x, mark.y), (Sign::Knee(1), 300.0, 1.0));
+        assert_eq!(mark.tip, "the knee of b, at 75%: 1 ns");
+        let first_three = whole.into_iter().take(3).collect();
+        assert!(knee_marks(&[("b", &first_three)]).is_empty(), "no knee is seen");
         assert!(knee(&[]).is_none());
     }
 }

@@ -26,9 +26,13 @@ pub fn aborts(aborts: &BTreeMap<String, u64>) -> Block {
     Block::Facts { title: "Aborts by reason".to_owned(), facts: aborts.iter().map(fact).collect() }
 }
 
-/// What the machine says of itself; what it does not tell is left out.
+/// What the machine says of itself; what it does not tell is left out. Of a simulation's host it is said what that is worth.
 pub fn environment(environment: &Value, simulated: bool) -> Block {
     let mut facts = Vec::new();
+    if simulated {
+        let worth = "change how long the simulation takes, and nothing of what is simulated";
+        facts.push(("load, stolen time and frequency".to_owned(), worth.to_owned()));
+    }
     flatten("", environment, &mut facts);
     let title = if simulated { "Host of the simulation" } else { "Machine" };
     Block::Facts { title: title.to_owned(), facts }

@@ -1,9 +1,11 @@
-//! A run over time: throughput, latency and the queue, slice by slice, a line for each repetition. A sweep's page has no such figures, but ways to the files.
+//! A run over time: throughput, latency and the queue, slice by slice, a line for each repetition. Of a comparison a line for each system, of those that stand first, in the first
+//! repetition, which is the same round of all; the file has all repetitions of all systems. A sweep's page has no such figures, but ways to the files.
 
 use super::SweepReport;
 use super::page::{Block, Cell, Key, Way};
+use crate::folder::series::FILE_NAME;
 use crate::results::System;
-use crate::summary::{LatencyOf, Summary};
+use crate::summary::LatencyOf;
 use crate::svg::lines::{self, Axis, Line, Point};
 use crate::svg::scale::Scale;
 use crate::svg::{SERIES, Width, at_both_widths};
@@ -46,11 +48,38 @@ fn by_second(series: &Series, count: fn(&Slice) -> u64) -> Vec<f64> {
     series.slices.iter().map(|slice| count(slice) as f64 / series.slice.as_secs_f64()).collect()
 }
 
+/// A line: its name, and what it shows.
+type Named<'a> = (String, &'a Series);
+
 /// The figures; nothing of a run that was not counted by slices.
 pub fn over_time(system: &System) -> Vec<Block> {
-    let Some(slice) = system.series.first().map(|series| series.slice) else { return Vec::new() };
-    let slice = durations::show(slice);
-    let Summary { latency_of, .. } = system.summary;
+    let repetition = |(number, series)| (format!("repetition {}", number + 1), series);
+    let lines: Vec<Named<'_>> = system.series.iter().enumerate().map(repetition).collect();
+    figures(&lines, system.summary.latency_of)
+}
+
+/// The figures of a comparison, below the way to the file; nothing if no system was counted by slices.
+pub fn of_systems(systems: &[System]) -> Vec<Block> {
+    let counted = systems.iter().filter_map(|system| Some((system, system.series.first()?)));
+    let counted: Vec<(&System, &Series)> = counted.collect();
+    let Some((first, _)) = counted.first() else { return Vec::new() };
+    let which = match counted.len() {
+        few if few <= SERIES => "A line for each system".to_owned(),
+        all => format!("A line for each of the first {SERIES} of {all} systems"),
+    };
+    let text = format!(
+        "{which}: its first repetition. {FILE_NAME} has every slice of all repetitions of all systems."
+    );
+    let named = counted.iter().take(SERIES).map(|(system, series)| (system.summary.system(), *series));
+    let heading =
+        Block::Heading { title: "Over time".to_owned(), href: FILE_NAME.to_owned(), text: vec![text] };
+    let figures = figures(&named.collect::<Vec<_>>(), first.summary.latency_of);
+    std::iter::once(heading).chain(figures).collect()
+}
+
+fn figures(lines: &[Named<'_>], latency_of: LatencyOf) -> Vec<Block> {
+    let Some((_, first)) = lines.first() else { return Vec::new() };
+    let slice = durations::show(first.slice);
     let mut quantities = vec![
         Quantity::by_second(
             "Throughput over time",
@@ -90,7 +119,7 @@ pub fn over_time(system: &System) -> Vec<Block> {
             tick: short,
         });
     }
-    quantities.into_iter().map(|quantity| figure(system, &quantity)).collect()
+    quantities.into_iter().map(|quantity| figure(lines, &quantity)).collect()
 }
 
 /// Whether a point of a sweep was counted by slices.
@@ -104,12 +133,12 @@ pub(super) fn way_to(report: &SweepReport<'_>, place: &[String]) -> Cell {
     href.map_or_else(|| Cell::words(""), |href| Cell::way(Way::to("series", href)))
 }
 
-fn figure(system: &System, quantity: &Quantity) -> Block {
-    let all: Vec<Vec<f64>> = system.series.iter().map(quantity.of).collect();
+fn figure(named: &[Named<'_>], quantity: &Quantity) -> Block {
+    let all: Vec<Vec<f64>> = named.iter().map(|(_, series)| (quantity.of)(series)).collect();
     let most = all.iter().flatten().copied().fold(0.0, f64::max);
     let seconds = |series: &Series, number: usize| series.slice.as_secs_f64() * (number + 1) as f64;
     let longest =
-        system.series.iter().map(|series| seconds(series, series.slices.len() - 1)).fold(0.0, f64::max);
+        named.iter().map(|(_, series)| seconds(series, series.slices.len() - 1)).fold(0.0, f64::max);
     let (x_scale, y_scale) = (Scale::from_zero(longest, 5), Scale::from_zero(most, 4));
     let x = Axis {
         labels: x_scale.ticks.iter().map(|&at| latency((at * 1e9).round() as u64)).collect(),
@@ -127,13 +156,14 @@ fn figure(system: &System, quantity: &Quantity) -> Block {
             .iter()
             .enumerate()
             .map(|(slice, &value)| {
-                let at = seconds(&system.series[number], slice);
-                Point { x: at, y: value, whisker: None, tip: (quantity.show)(value) }
+                let (name, series) = &named[number];
+                let tip = format!("{name}: {}", (quantity.show)(value));
+                Point { x: seconds(series, slice), y: value, whisker: None, tip }
             })
             .collect(),
     };
     let lines: Vec<Line> = all.iter().enumerate().map(line).collect();
-    let key = |number: usize| Key::of_series(number % SERIES, format!("repetition {}", number + 1));
+    let key = |number: usize| Key::of_series(number % SERIES, named[number].0.as_str());
     Block::Figure {
         title: quantity.title.to_owned(),
         note: quantity.note.to_owned(),

@@ -7,8 +7,8 @@ use super::page::{Block, Cell, Claim, Key, Page, Way};
 use super::{claims, curve, facts, figures, footer, render, series, tables};
 use crate::results::Surroundings;
 use crate::subject::Place;
-use crate::summary::{Summary, Unmeasured};
-use crate::svg::lines::{self, Axis, Line, Mark, Point};
+use crate::summary::{Summary, Unmeasured, noise};
+use crate::svg::lines::{self, Axis, Line, Mark, Point, Sign};
 use crate::svg::scale::Scale;
 use crate::svg::{Width, at_both_widths};
 use crate::sweep::claims::Told;
@@ -126,10 +126,8 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
     blocks.push(table(report));
     blocks.extend(chosen_threads(report));
     blocks.extend(instances(report));
-    let finished = named(report.experiment, finished_points(report));
-    if !finished.is_empty() {
-        blocks.push(tables::checks_of_all("points", &finished));
-    }
+    let named = named(report.experiment, finished_points(report));
+    blocks.extend((!named.is_empty()).then(|| tables::checks_of_all("points", &named)));
     if !report.left_out.is_empty() {
         blocks.push(tables::unmeasured("Left out", &report.left_out));
     }
@@ -139,12 +137,13 @@ pub fn of_sweep(report: &SweepReport<'_>) -> String {
         &report.common,
     ));
     blocks.push(facts::environment(&report.surroundings.environment, report.place.simulated));
+    let noise = noise::verdict(finished(report));
     render(&Page {
         trail: report.trail.clone(),
         title: report.experiment.title.clone(),
         command: report.surroundings.command.clone(),
         lead: lead(report),
-        finding: claims::finding(&report.claims),
+        finding: claims::finding(&report.claims).into_iter().chain(noise).collect(),
         claim: claim(report.experiment),
         simulated: report.place.simulated,
         warnings: warnings(report.experiment, report.idle, finished_points(report)),
@@ -365,7 +364,8 @@ fn marks(
             pick(place, &layout.lines).join(" "),
             (measure.show)(y)
         );
-        (pick(place, &layout.panels) == panel).then(|| Mark { x, y, tip: format!("{tip} ({})", claim.that) })
+        let mark = || Mark { x, y, sign: Sign::Paper, tip: format!("{tip} ({})", claim.that) };
+        (pick(place, &layout.panels) == panel).then(mark)
     };
     let claims = report.claims.iter().filter(is_number);
     let numbers = claims.filter_map(|claim| Some((claim, claim.paper_number?)));

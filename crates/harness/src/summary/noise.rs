@@ -10,12 +10,14 @@ const QUIET: f64 = 0.02;
 /// Of all that was measured together, in a sentence: by the repetitions that spread most.
 pub fn verdict<'a>(summaries: impl IntoIterator<Item = &'a Summary>) -> Option<String> {
     let by_spread = |one: &&Summary, other: &&Summary| one.spread().total_cmp(&other.spread());
-    let worst = summaries.into_iter().max_by(by_spread)?;
+    let summaries: Vec<&Summary> = summaries.into_iter().collect();
+    let worst = summaries.iter().copied().max_by(by_spread)?;
     if worst.repetitions < 2 {
         return Some("Noise: unknown, for one repetition has no spread; use --repeat 3 or more.".to_owned());
     }
     let spread = worst.spread();
-    let over = format!("repetitions spread over {} of the median", percent(spread));
+    let most = if summaries.len() > 1 { " at most" } else { "" };
+    let over = format!("repetitions spread over {} of the median{most}", percent(spread));
     Some(match () {
         () if spread <= QUIET => format!("Noise: little; {over}."),
         () if spread <= MOST_SPREAD => {

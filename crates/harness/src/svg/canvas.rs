@@ -113,6 +113,15 @@ impl Canvas {
         self.body.push_str("</path>");
     }
 
+    /// A hollow ring around a series' marker. `tip` is shown on hovering.
+    pub fn ring(&mut self, x: f64, y: f64, class: &str, tip: &str) {
+        let path = circle(9.0);
+        let _ =
+            write!(self.body, r#"<path d="{path}" transform="translate({x:.1} {y:.1})" class="{class}">"#);
+        self.tip(tip);
+        self.body.push_str("</path>");
+    }
+
     fn tip(&mut self, tip: &str) {
         if !tip.is_empty() {
             let _ = write!(self.body, "<title>{}</title>", escape(tip));

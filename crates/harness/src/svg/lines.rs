@@ -26,9 +26,20 @@ pub struct Point {
     pub tip: String,
 }
 
-/// A number of the paper's, beside the lines.
+/// What a mark stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// A number of the paper's, beside the lines: a hollow diamond.
+    Paper,
+    /// The point of this series at which it bends: a ring around its marker.
+    Knee(usize),
+}
+
+/// Something to be seen beside the lines, or on them.
 #[derive(Clone, Debug)]
 pub struct Mark {
+    /// What it stands for.
+    pub sign: Sign,
     /// On the lower axis.
     pub x: f64,
     /// On the left axis; not drawn where that does not reach.
@@ -82,7 +93,11 @@ pub fn draw(
         plot.line(&mut canvas, line);
     }
     for mark in marks.iter().filter(|mark| y.scale.has(mark.y)) {
-        canvas.diamond(plot.at_x(mark.x), plot.at_y(mark.y), "paper", &mark.tip);
+        let (x, y) = (plot.at_x(mark.x), plot.at_y(mark.y));
+        match mark.sign {
+            Sign::Paper => canvas.diamond(x, y, "paper", &mark.tip),
+            Sign::Knee(series) => canvas.ring(x, y, &format!("knee stroke-{}", series % SERIES), &mark.tip),
+        }
     }
     canvas.finish(&format!("figure {}", width.class()), label)
 }
@@ -174,11 +189,21 @@ mod tests {
     #[test]
     fn points_lie_inside_the_axes() {
         let (x, y) = (axis(&[1.0, 2.0, 4.0]), axis(&[0.0, 50.0, 100.0]));
-        let mark = |y: f64| Mark { x: 4.0, y, tip: "the paper's".to_owned() };
-        let marks = [mark(70.0), mark(700.0)];
+        let mark = |y: f64| Mark { x: 4.0, y, sign: Sign::Paper, tip: "the paper's".to_owned() };
+        let knee = Mark { sign: Sign::Knee(1), tip: "the knee".to_owned(), ..mark(90.0) };
+        let marks = [mark(70.0), mark(700.0), knee];
         let lines = [line(&[(1.0, 50.0), (4.0, 90.0)])];
         let image = draw(&lines, &marks, [&x, &y], "throughput", 300.0, Width::Narrow);
         assert_eq!(image.matches("class=\"paper\"").count(), 1, "the other one is beyond the axis");
+        let place = |class: &str| {
+            image.split("<path ").find(|path| path.contains(class)).and_then(|path| path.split('"').nth(3))
+        };
+        let markers: Vec<&str> =
+            image.split("<path ").filter(|path| path.contains("marker fill-1")).collect();
+        assert!(
+            markers[1].contains(place("knee stroke-1").expect("a place")),
+            "around the marker of its point: {image}"
+        );
         assert_eq!(image.matches("<polyline").count(), 1);
         assert_eq!(image.matches("marker fill-1").count(), 2);
         let points = image.split("points=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("points");

@@ -7,7 +7,7 @@
 //! Elsewhere, points of the same workload and layout share one loaded store as long as it has the rows that were loaded: after a
 //! round that inserted or deleted, the next one gets a new store, so that what is measured does not depend on which
 //! points came before. The points of a round are kept before the next one starts, and the report is drawn again, so that it
-//! can be watched.
+//! can be watched. Where all points are there already, what stood around them when they were measured stays.
 
 use super::case::Case;
 use super::cases::Cases;
@@ -47,9 +47,13 @@ pub fn conduct<E: Engine>(
     let folder_of = folder.path().to_owned();
     let points = Points { experiment, cases, surroundings, place, folder: folder_of, finished, siblings };
     let mut sweep = Sweep { points, folder, observer, journal };
-    sweep.write_circumstances()?;
-    sweep.announce();
     let rounds = sweep.rounds(E::REPEATS);
+    sweep.write_parameters()?;
+    if !rounds.is_empty() || !folder.path().join("environment.json").exists() {
+        folder.write_json("environment.json", &surroundings.environment)?;
+    }
+    sweep.announce();
+    let before = sweep.points.finished.len();
     if !rounds.is_empty() {
         let of = |rounds: &Vec<Vec<usize>>| &cases.cases[rounds[0][0]].workload;
         let workloads: Vec<&AnyWorkload> = rounds.iter().map(of).collect();
@@ -58,7 +62,8 @@ pub fn conduct<E: Engine>(
     }
     // Others may have been at work meanwhile.
     sweep.points.siblings = Sibling::all::<E>(experiment, folder.path(), place);
-    sweep.write_results()
+    let measured_now = sweep.points.finished.len() - before;
+    Ok(Conducted { measured_now, ..sweep.write_results()? })
 }
 
 /// Refuses a folder whose finished points are not among the experiment's.
@@ -185,7 +190,7 @@ impl Sweep<'_> {
         files::label(self.points.experiment, case)
     }
 
-    fn write_circumstances(&self) -> Result<(), Failure> {
+    fn write_parameters(&self) -> Result<(), Failure> {
         let Experiment { title, paper, claim, workload, x, axes, .. } = self.points.experiment;
         let mut base = self.points.cases.common();
         base.remove("workload");
@@ -206,9 +211,7 @@ impl Sweep<'_> {
             followers: followers.map(|setting| (setting.name.as_str(), setting.value.as_str())).collect(),
             axes: axes.iter().map(|axis| (axis.name.as_str(), axis.toml())).collect(),
         };
-        self.folder
-            .write("parameters.toml", &(again.toml() + &claims::toml(&self.points.experiment.claims)))?;
-        self.folder.write_json("environment.json", &self.points.surroundings.environment)
+        self.folder.write("parameters.toml", &(again.toml() + &claims::toml(&self.points.experiment.claims)))
     }
 
     fn write_report(&self) -> Result<(), Failure> {

@@ -42,6 +42,9 @@ pub struct Conducted {
     pub left_out: Vec<Unmeasured>,
     /// What is odd, and what to do about it.
     pub warnings: Vec<String>,
+    /// Of the points, those that were measured just now and not earlier.
+    #[serde(skip)]
+    pub measured_now: usize,
 }
 
 /// One finished point.
@@ -200,6 +203,7 @@ impl Points<'_> {
                 &self.cases.idle,
                 self.of_cases().map(|(case, point)| (&case.at, &point.summary)),
             ),
+            measured_now: 0,
         }
     }
 }

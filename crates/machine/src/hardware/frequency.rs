@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::fs;
 use std::path::Path;
 
-/// The slowest and the fastest of the processors at one moment, in megahertz. What a hypervisor says of its guests' processors may be one number that never changes.
+/// The slowest and the fastest of the processors, at one moment or at several, in megahertz. What a hypervisor says of its guests' processors may be one number that never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Frequency {
     /// The slowest.
@@ -13,13 +13,15 @@ pub struct Frequency {
     pub highest: f64,
 }
 
-/// At this moment; `None` where the system does not say.
-pub fn now() -> Option<Frequency> {
-    below(Path::new("/"))
+impl Frequency {
+    /// Of both moments: the slowest and the fastest.
+    pub fn with(self, other: Frequency) -> Frequency {
+        Frequency { lowest: self.lowest.min(other.lowest), highest: self.highest.max(other.highest) }
+    }
 }
 
-/// With the files of the system under `root`: what the governor of each processor says, or else what the kernel measured.
-fn below(root: &Path) -> Option<Frequency> {
+/// At this moment, with the files of the system under `root`: what the governor of each processor says, or else what the kernel measured; `None` where neither says anything.
+pub fn below(root: &Path) -> Option<Frequency> {
     let processors = fs::read_dir(root.join("sys/devices/system/cpu")).into_iter().flatten().flatten();
     let governed = processors.filter_map(|processor| {
         let text = fs::read_to_string(processor.path().join("cpufreq/scaling_cur_freq")).ok()?;
@@ -35,11 +37,7 @@ fn below(root: &Path) -> Option<Frequency> {
 }
 
 fn of_all(megahertz: impl Iterator<Item = f64>) -> Option<Frequency> {
-    let with = |all: Option<Frequency>, one: f64| {
-        let Frequency { lowest, highest } = all.unwrap_or(Frequency { lowest: one, highest: one });
-        Some(Frequency { lowest: lowest.min(one), highest: highest.max(one) })
-    };
-    megahertz.fold(None, with)
+    megahertz.map(|one| Frequency { lowest: one, highest: one }).reduce(Frequency::with)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 use super::affinity::pin_to;
 use super::clock::{nanoseconds, now, ticks_of};
+use super::frequency::{self, Frequency};
 use super::topology::Topology;
 use serde::Serialize;
 use std::fs;
@@ -38,6 +39,7 @@ pub struct Watch {
     cpus: Vec<usize>,
     load_average: Option<f64>,
     before: Option<Times>,
+    frequency: Option<Frequency>,
 }
 
 impl Watch {
@@ -58,7 +60,12 @@ impl Watch {
         let load_average =
             fs::read_to_string(root.join("proc/loadavg")).ok().and_then(|text| load_average(&text));
         let before = Times::read(root, &cpus);
-        Watch { root: root.to_owned(), cpus, load_average, before }
+        Watch { root: root.to_owned(), cpus, load_average, before, frequency: frequency::below(root) }
+    }
+
+    /// The slowest and the fastest that a processor was at the beginning, or is now; `None` where the system does not say. In between nobody looks: on some systems a look wakes every processor.
+    pub fn frequency(&self) -> Option<Frequency> {
+        [self.frequency, frequency::below(&self.root)].into_iter().flatten().reduce(Frequency::with)
     }
 
     /// What others took since the beginning.

@@ -1,4 +1,5 @@
 use super::tree;
+use machine::hardware::frequency::Frequency;
 use machine::hardware::load::{ForeignLoad, Watch, idle_test};
 use machine::hardware::worker::cores;
 use std::fs;
@@ -39,6 +40,16 @@ fn what_others_take_is_counted_over_the_measurement() {
 fn where_the_system_does_not_tell_nothing_is_made_up() {
     let root = tree("no-load", &[]);
     assert_eq!(Watch::below(&root, vec![0]).end(), ForeignLoad::default());
+}
+
+#[test]
+fn the_frequency_is_that_of_the_beginning_and_of_the_end() {
+    let told = |first: f64, second: f64| format!("cpu MHz\t\t: {first}\ncpu MHz\t\t: {second}\n");
+    let root = tree("frequency", &[("proc/cpuinfo", &told(1200.0, 1300.0))]);
+    let watch = Watch::below(&root, vec![0]);
+    fs::write(root.join("proc/cpuinfo"), told(2500.0, 3400.0)).expect("a file for the test");
+    assert_eq!(watch.frequency(), Some(Frequency { lowest: 1200.0, highest: 3400.0 }));
+    assert_eq!(Watch::below(&tree("no-frequency", &[]), vec![0]).frequency(), None);
 }
 
 /// That every core is looked at; how much it withholds is the machine's business.

@@ -11,21 +11,20 @@ mod site;
 
 pub use figures::{elsewhere, name_of};
 
-use super::sweep::{Conduct, prepare};
+use super::sweep::{Conduct, Known, prepare};
 use crate::arguments::{json, out, progress, typed};
-use crate::engines::{self, Job, Machine};
+use crate::engines::{self, Machine};
 use crate::progress::Steps;
 use crate::side_by_side::side_by_side;
 use crate::{answer, output, surroundings, validated};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use contract::Engine;
 use figures::{Figure, figures, machine_of};
 use harness::folder::Folder;
 use harness::folder::parameters::Written;
 use harness::observer::Silent;
 use harness::results::Surroundings;
 use harness::sweep::claims::Sum;
-use harness::sweep::{Cases, Conducted, Experiment, Points as Finished, journal, known};
+use harness::sweep::{Cases, Conducted, Experiment, Points as Finished, journal};
 use harness::{Event, Failure, Observer, Place};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -199,22 +198,8 @@ impl Prepared {
 
     /// What is there of it.
     fn points<'a>(&'a self, surroundings: &'a Surroundings) -> Result<Finished<'a>, Failure> {
-        self.machine.run(Known { figure: self, surroundings })
-    }
-}
-
-/// What is there of a figure.
-struct Known<'a> {
-    figure: &'a Prepared,
-    surroundings: &'a Surroundings,
-}
-
-impl<'a> Job for Known<'a> {
-    type Output = Result<Finished<'a>, Failure>;
-
-    fn on<E: Engine>(self) -> Self::Output {
-        let Prepared { experiment, cases, folder, place, .. } = self.figure;
-        known::<E>(experiment, cases, folder, self.surroundings, place)
+        let Prepared { experiment, cases, folder, place, .. } = self;
+        self.machine.run(Known { experiment, cases, folder, surroundings, place })
     }
 }
 
@@ -264,14 +249,8 @@ fn simulate(
     observer: &dyn Observer,
 ) -> Result<Conducted, Failure> {
     let folder = Folder::create_to_go_on(&figure.folder, journal::FILE_NAME)?;
-    figure.machine.run(Conduct {
-        experiment: &figure.experiment,
-        cases: &figure.cases,
-        folder: &folder,
-        surroundings,
-        place: &figure.place,
-        observer,
-    })
+    let Prepared { experiment, cases, place, .. } = figure;
+    Conduct { experiment, cases, folder: &folder, surroundings, place, observer }.watched(figure.machine)
 }
 
 /// Tells of a figure's points.
