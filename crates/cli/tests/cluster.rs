@@ -152,6 +152,15 @@ fn what_does_not_fit_is_refused_in_words() {
         assert_eq!(said.lines().count(), 1, "one node speaks: {said}");
         assert!(said.contains(allowed), "{options}: {said}");
     }
+    // Nor do processes log where one process has; where processes have, one process does not (`what_was_acknowledged_survives_kills_at_all_instances`).
+    let log = TempDir::new().expect("a folder");
+    fs::write(log.path().join("MANIFEST"), "").expect("a file");
+    let options = format!("--durability group --log {}", log.path().display());
+    let refused = output(&format!("run micro --protocol silo --workers 2 --cluster 2 {options}"));
+    assert_eq!(refused.status.code(), Some(2), "{}", words(&refused));
+    let allowed = "allowed: a folder without a log of one process";
+    assert!(words(&refused).contains(allowed), "{}", words(&refused));
+    assert!(!log.path().join("instance-0").exists(), "nothing is laid down beside it");
 }
 
 #[test]

@@ -167,6 +167,31 @@ fn points_and_systems_are_rows() {
     assert_eq!(diff["rows"].as_array().expect("rows").len(), 4, "{diff:#}");
     assert!(diff["rows"][0]["row"].to_string().contains(r#"["workers","1"]"#), "{diff:#}");
     assert!(diff["rows"].as_array().expect("rows").iter().all(|row| row["ratio"] == 1.0), "{diff:#}");
+    let compare = |more: &[&str]| {
+        let of = [
+            "compare",
+            "micro",
+            "--only",
+            "silo,shared-everything no-wait",
+            "--workers",
+            "2",
+            "--records",
+            "4000",
+        ];
+        let ran = run(&folder, &[&of[..], &short, more].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        ran.out
+    };
+    compare(&["--save-baseline", "pair", "--out", "pair"]);
+    assert!(folder.join("results/baselines/pair/samples.csv").exists());
+    let beside = compare(&["--baseline", "pair", "--out", "later"]);
+    assert!(beside.contains("beside the baseline pair:") && beside.contains("within noise"), "{beside}");
+    let diff = run(&folder, &["diff", "pair", "later", "--json"]).json();
+    let systems: Vec<String> =
+        diff["rows"].as_array().expect("rows").iter().map(|row| row["row"].to_string()).collect();
+    for protocol in [r#"["protocol","silo"]"#, r#"["protocol","no-wait"]"#] {
+        assert!(systems.iter().any(|row| row.contains(protocol)), "{protocol}: {systems:?}");
+    }
 }
 
 /// For spreadsheets, scripts, pages and HdrHistogram's tools.

@@ -249,6 +249,25 @@ impl Written {
             assert_eq!(names, columns.iter().copied().collect(), "export.json");
         }
     }
+
+    /// Two programs by turns, which is this one twice, on a simulated machine.
+    fn by_turns(&mut self, folder: &Path) {
+        let machine = root().join("machines/haswell-ex-4x18.toml");
+        fs::copy(machine, folder.join("machine.toml")).expect("a machine");
+        let this = env!("CARGO_BIN_EXE_trireme");
+        let diff = ["diff", "--old", this, "--new", this, "--json", "--out", "turns", "--"];
+        let line = "run micro --on machine.toml --workers 2 --protocol silo --records 1000 --warmup 5us --duration 25us";
+        let ran = run(folder, &diff.into_iter().chain(line.split(' ')).collect::<Vec<_>>());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let mut turns = ran.json();
+        let read = |name: &str| fs::read_to_string(folder.join("turns").join(name)).expect(name);
+        let json = |name: &str| serde_json::from_str::<Value>(&read(name)).expect("JSON");
+        assert_eq!(json("summary.json"), turns, "what is printed is what is laid down");
+        self.json("`environment.json`", &json("environment.json"));
+        self.json("`diff --json`", &turns["diff"]);
+        turns["diff"] = Value::Bool(true);
+        self.json("`summary.json` of `diff --old --new`", &turns);
+    }
 }
 
 const EXPERIMENT: &str = "\
@@ -275,7 +294,7 @@ at_least = 0.001
 ";
 
 /// Everything that is written is told, and everything that is told is written, by some of: an open loop with a log over a workload of several kinds, short runs that choose, a
-/// comparison, a sweep with a pair that is left out, and what compares, estimates and lists.
+/// comparison, a sweep with a pair that is left out, two programs by turns, and what compares, estimates and lists.
 #[test]
 fn every_field_that_is_written_is_told_and_every_one_that_is_told_is_written() {
     let page = fs::read_to_string(root().join("docs/results-format.md")).expect("the page");
@@ -354,6 +373,7 @@ fn every_field_that_is_written_is_told_and_every_one_that_is_told_is_written() {
     estimate["left_out"] = Value::Array(Vec::new());
     written.json("`sweep --dry-run --json`", &estimate);
     written.json("`diff --json`", &run(&folder, &["diff", "swept", "swept", "--json"]).json());
+    written.by_turns(&folder);
     let list = run(&folder, &["list", "--json"]).json();
     for name in list.as_object().expect("lists").keys() {
         assert!(quoted(&page).contains(&name.as_str()), "{name} is listed, and not on the page");

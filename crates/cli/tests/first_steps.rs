@@ -42,6 +42,14 @@ fn help_shows_the_workloads_parameters_with_their_defaults() {
     for part in ["--theta <VALUE>", "0 <= theta < 1; default: ", "--workers <N>", "[default: all cores]"] {
         assert!(words.contains(part), "{part}\n{}", ran.out);
     }
+    // Without a workload there are none of its parameters, and the help says where they are.
+    for command in ["run", "compare"] {
+        let ran = run(&folder, &[command, "--help"]);
+        let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        let where_they_are =
+            format!("'trireme {command} WORKLOAD --help' shows the workload's own parameters.");
+        assert!(!words.contains("--theta") && words.contains(&where_they_are), "{}", ran.out);
+    }
 }
 
 #[test]

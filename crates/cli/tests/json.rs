@@ -442,6 +442,29 @@ fn a_rejected_history_is_told_in_words() {
     assert!(ran.out.contains("rejected, as a canary must be"), "{}", ran.out);
 }
 
+/// The twelve consistency conditions of TPC-C (3.3.2) are checks of their own, in their order.
+#[test]
+fn every_condition_of_tpcc_is_a_check() {
+    let folder = fresh_folder("json-conditions");
+    let line = "run tpcc --items 100 --customers 10 --protocol silo --workers 2 --warmup 5ms --duration 50ms --repeat 1 --json";
+    let ran = run(&folder, &line.split(' ').collect::<Vec<_>>());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let summary = ran.json();
+    let conditions: Vec<(String, bool)> = summary["checks"]
+        .as_array()
+        .expect("checks")
+        .iter()
+        .filter_map(|check| {
+            let rest = check["name"].as_str()?.strip_prefix("condition-")?;
+            let (number, name) = rest.split_once('-')?;
+            assert!(!name.is_empty(), "{rest}");
+            Some((number.to_owned(), check["passed"] == true))
+        })
+        .collect();
+    let all: Vec<(String, bool)> = (1..=12).map(|number| (number.to_string(), true)).collect();
+    assert_eq!(conditions, all, "{:#}", summary["checks"]);
+}
+
 #[test]
 fn list_and_doctor_print_one_object() {
     let folder = fresh_folder("json-list");

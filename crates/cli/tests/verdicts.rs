@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Ran, assert_nothing_wrong, fresh_folder, run, systems};
-use contract::CanaryName;
+use contract::{CanaryName, DeploymentCanary, DurabilityCanary};
 use std::path::Path;
 
 /// Each canary with workloads that show what it omits.
@@ -41,16 +41,35 @@ fn check(folder: &Path, workload: &str, more: &[&str]) -> Ran {
     run(folder, &line)
 }
 
-fn canaries(folder: &Path) -> Vec<String> {
+/// The canaries that are listed as breaking something: the protocol, what nodes do together, or logs.
+fn canaries(folder: &Path, breaks: &str) -> Vec<String> {
     let list = run(folder, &["list", "canaries", "--json"]).json();
-    let entries = list["canaries"].as_array().expect("a list");
-    entries.iter().map(|entry| entry["name"].as_str().expect("a name").to_owned()).collect()
+    let entries = list["canaries"].as_array().expect("a list").iter();
+    let entries = entries.filter(|entry| entry["more"]["breaks"] == breaks);
+    entries.map(|entry| entry["name"].as_str().expect("a name").to_owned()).collect()
+}
+
+/// Whoever reads the list finds every canary that `check` and `crash` take, and by which line it is found.
+#[test]
+fn canaries_of_nodes_and_logs_are_listed_with_their_lines() {
+    let folder = fresh_folder("canaries-listed");
+    assert_eq!(canaries(&folder, "nodes"), DeploymentCanary::ALL.map(DeploymentCanary::name));
+    assert_eq!(canaries(&folder, "logs"), DurabilityCanary::ALL.map(DurabilityCanary::name));
+    let list = run(&folder, &["list", "canaries"]).out;
+    for line in [
+        "'check WORKLOAD --protocol NAME --cluster 3 --canary decision-before-votes' and 'crash --kill node --canary decision-before-votes'",
+        "'check WORKLOAD --protocol NAME --cluster FILE_OF_SEVERAL_HOSTS --canary one-clock'",
+        "'crash --canary branch-epochs'",
+        "'crash --kill node --canary local-acknowledgement'",
+    ] {
+        assert!(list.contains(&format!("; shown by {line}\n")), "{line}\n{list}");
+    }
 }
 
 #[test]
 fn every_canary_is_rejected() {
     let folder = fresh_folder("canaries");
-    let canaries = canaries(&folder);
+    let canaries = canaries(&folder, "protocol");
     let mut shown = SHOWN_BY.map(|(canary, _)| canary.to_owned()).to_vec();
     shown.dedup();
     assert_eq!(canaries, shown, "every canary has a workload that shows it");

@@ -6,7 +6,10 @@ use crate::engines::Hardware;
 use crate::{output, shipped};
 use ::workloads::described::EXAMPLES;
 use clap::{Arg, ArgMatches, Command};
-use contract::{ArchitectureName, CanaryName, Engine, LatchName, PairName, ProtocolName, Support};
+use contract::{
+    ArchitectureName, CanaryName, DeploymentCanary, DurabilityCanary, Engine, LatchName, PairName,
+    ProtocolName, Support,
+};
 use harness::check::Own;
 use harness::{BadValue, Failure};
 use history::AnomalyKind;
@@ -170,11 +173,72 @@ fn pairs() -> Vec<Entry> {
     PairName::all().map(entry).collect()
 }
 
+/// Those of protocols, of what nodes do together, and of logging and recovery: what each leaves out, and the line that is to find it.
 fn canaries() -> Vec<Entry> {
-    let entry = |canary: &CanaryName| {
-        plain(canary.name(), &format!("{}; shown by 'check {}'", canary.summary(), canary.shown_by()))
+    let entry = |breaks: &str, name: &str, omits: &str, shown_by: &str| Entry {
+        more: json!({ "breaks": breaks }),
+        ..plain(name, &format!("{omits}; shown by {shown_by}"))
     };
-    CanaryName::ALL.iter().map(entry).collect()
+    let protocols = CanaryName::ALL.iter().map(|canary| {
+        entry("protocol", canary.name(), canary.summary(), &format!("'check {}'", canary.shown_by()))
+    });
+    let nodes = DeploymentCanary::ALL.iter().map(|canary| {
+        let (omits, takes) = of_nodes(*canary);
+        let check = format!("'check WORKLOAD --protocol NAME {takes} --canary {}'", canary.name());
+        let shown_by = match DeploymentCanary::OF_COMMIT.contains(canary) {
+            true => format!("{check} and 'crash --kill node --canary {}'", canary.name()),
+            false => check,
+        };
+        entry("nodes", canary.name(), omits, &shown_by)
+    });
+    let logs = DurabilityCanary::ALL.iter().map(|canary| {
+        let kill = if *canary == DurabilityCanary::LocalAcknowledgement { "--kill node " } else { "" };
+        let shown_by = format!("'crash {kill}--canary {}'", canary.name());
+        entry("logs", canary.name(), of_logs(*canary), &shown_by)
+    });
+    protocols.chain(nodes).chain(logs).collect()
+}
+
+/// What nodes leave out of what they do together, and the nodes that it takes to see it.
+fn of_nodes(canary: DeploymentCanary) -> (&'static str, &'static str) {
+    match canary {
+        DeploymentCanary::EarlyRelease => (
+            "a participant commits, and releases, when it votes, and does not wait for the decision",
+            "--cluster 2",
+        ),
+        DeploymentCanary::EarlyDecision => ("a coordinator decides by the first vote", "--cluster 3"),
+        DeploymentCanary::OwnIds => {
+            ("a node does not go on behind the ids that others tell it", "--cluster FILE_OF_SEVERAL_HOSTS")
+        }
+        DeploymentCanary::OneClock => (
+            "times of several hosts are compared as if they were of one clock",
+            "--cluster FILE_OF_SEVERAL_HOSTS",
+        ),
+    }
+}
+
+/// What logging or recovery leaves out.
+fn of_logs(canary: DurabilityCanary) -> &'static str {
+    match canary {
+        DurabilityCanary::PublishBeforeSync => {
+            "a logger publishes an epoch before it has written and synced it"
+        }
+        DurabilityCanary::OneEpochTooMany => "recovery takes one epoch more than is durable",
+        DurabilityCanary::UncheckedChecksum => "recovery does not look at the checksums of blocks",
+        DurabilityCanary::ForgetsADelete => "recovery from a checkpoint skips what the log says was deleted",
+        DurabilityCanary::UndurableCheckpoint => {
+            "a checkpoint counts although what its rows have of later epochs may not be durable yet"
+        }
+        DurabilityCanary::UnsyncedRecovery => {
+            "a recovered log goes on, and what it was recovered from is not synced"
+        }
+        DurabilityCanary::BranchEpochs => {
+            "a branch of a transaction of several instances is logged in the epoch in which it was prepared, not in the transaction's"
+        }
+        DurabilityCanary::LocalAcknowledgement => {
+            "a node acknowledges what is durable there, and may not be at the others"
+        }
+    }
 }
 
 fn anomalies() -> Vec<Entry> {
