@@ -441,6 +441,28 @@ mod tests {
         [&UPDATES[..], more].concat()
     }
 
+    /// What is measured of a line, and which parameter is cut in it.
+    fn sized_of(line: &str) -> (Option<u64>, Option<&'static str>) {
+        let words = ["advise"].into_iter().chain(line.split(' '));
+        let matches = arguments().try_get_matches_from(words).expect("a line");
+        let (name, below) = matches.subcommand().expect("a workload");
+        let (workload, cut) = sized(name, below).expect("a workload");
+        (rows(&workload).map(|(_, rows)| rows), cut)
+    }
+
+    #[test]
+    fn large_tables_are_cut_unless_their_size_is_typed() {
+        assert_eq!(sized_of("micro"), (Some(MOST_ROWS), Some("records")));
+        assert_eq!(sized_of("ycsb --theta 0.9"), (Some(MOST_ROWS), Some("records")));
+        assert_eq!(sized_of("ycsb --records 300000"), (Some(300_000), None), "as it was typed");
+        assert_eq!(sized_of("ycsb --records 1000"), (Some(1000), None));
+        assert_eq!(sized_of("tatp"), (Some(100_000), None), "it has fewer");
+        assert_eq!(sized_of("tpcc --warehouses 3"), (None, None), "it has the warehouses that it is told");
+        let shop = "described --file examples/workloads/shop.toml";
+        assert_eq!(sized_of(shop), (Some(100_000), None), "its largest table is not too large");
+        assert_eq!(sized_of(&format!("{shop} --most-rows 3000")), (Some(3000), None));
+    }
+
     /// What the two papers compare there, and NO_WAIT, with which *trireme* does (4.2.4).
     const PARTITIONED_OR_NOT: &str = "partitioned-serial,shared-everything silo,shared-everything no-wait,shared-everything deadlock-free,orthrus";
 

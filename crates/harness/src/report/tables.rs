@@ -253,3 +253,37 @@ pub fn checks(note: &str, checks: &[Check]) -> Block {
         rows: checks.iter().map(row).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::tests::some_summary;
+
+    #[test]
+    fn each_check_is_one_row_of_all_who_had_it() {
+        let with = |who: &str, checks: &[(&str, bool)]| {
+            let checks = checks.iter();
+            let checks = checks.map(|(name, passed)| Check::new(name, *passed, || format!("{name} is off")));
+            (who.to_owned(), Summary { checks: checks.collect(), ..some_summary() })
+        };
+        let named = [
+            with("silo", &[("audit", true), ("order", true)]),
+            with("no-wait", &[("audit", false)]),
+            with("tictoc", &[("audit", true), ("sums", true)]),
+        ];
+        let named: Vec<(String, &Summary)> =
+            named.iter().map(|(who, summary)| (who.clone(), summary)).collect();
+        let Block::Table { rows, note, .. } = checks_of_all("systems", &named) else { panic!("a table") };
+        assert!(note.contains("how many of the systems"), "{note}");
+        let texts: Vec<Vec<&str>> =
+            rows.iter().map(|row| row.iter().map(|cell| cell.text.as_str()).collect()).collect();
+        assert_eq!(
+            texts,
+            [
+                ["audit", "FAILED", "2 of 3", "no-wait: audit is off"],
+                ["order", "passed", "1 of 1", ""],
+                ["sums", "passed", "1 of 1", ""],
+            ]
+        );
+    }
+}
