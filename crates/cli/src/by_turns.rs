@@ -266,11 +266,12 @@ impl Turns<'_> {
             let logs: Vec<String> = logs.iter().map(|log| log.display().to_string()).collect();
             command.arg("--log").arg(logs.join(","));
         }
-        let (status, said) = to_its_end(&mut command).map_err(|error| failed(error, 2))?;
+        let ended = to_its_end(&mut command);
         for log in &logs {
             // It was made for this run alone; of one that made none there is nothing to remove.
             let _ = fs::remove_dir_all(log);
         }
+        let (status, said) = ended.map_err(|error| failed(error, 2))?;
         if !status.success() {
             let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
             return Err(failed(why_it_failed(status, &said, &folder), code));

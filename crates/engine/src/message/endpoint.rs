@@ -165,7 +165,7 @@ pub(crate) struct Endpoint<'e> {
     is_broken: bool,
 }
 
-/// How long a worker whose channel is slow begins one transaction after the other before it looks: a fraction of what a message is on its way.
+/// How long a worker with sockets begins one transaction after the other before it looks: a fraction of what a message is on its way.
 const TURN: Duration = Duration::from_nanos(1500);
 
 /// Streams that are looked at between two transactions: as many lines as are there at once.
@@ -261,7 +261,7 @@ impl<'e> Endpoint<'e> {
     /// each, which costs next to nothing; sockets are asked by calls of the system.
     pub fn turn(&self) -> Duration {
         let mut counterparts = self.counterparts.iter().flatten();
-        if counterparts.any(|counterpart| counterpart.channel.is_slow_to_write()) {
+        if counterparts.any(|counterpart| counterpart.channel.socket().is_some()) {
             TURN
         } else {
             Duration::ZERO

@@ -252,7 +252,12 @@ fn found<E: Engine>(
         decided.warnings.push(format!("left out: {}: {why_silent}", names.join(", ")));
     }
     let best = decided.best_of_each().next();
-    decided.levels = best.map(|best| levels::of(trials, pace, best, run)).transpose()?.flatten();
+    match best.map(|best| levels::of(trials, pace, best, run)).transpose() {
+        Ok(levels) => decided.levels = levels.flatten(),
+        Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+        // What the final has told is not lost to a full disk.
+        Err(failure) => decided.warnings.push(format!("what durability costs was not measured: {failure}")),
+    }
     if let Some(level) = decided.levels.as_ref().and_then(|levels| levels.recommended.clone()) {
         decided.verdict.durability = level;
     }

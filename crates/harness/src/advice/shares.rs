@@ -147,7 +147,7 @@ impl Shares {
             let others = self.tried.iter().map(|tried| tried.servers).filter(|servers| servers != usual);
             let others: Vec<String> = others.map(|servers| servers.to_string()).collect();
             return format!(
-                "{head}, a fifth: no other share that was tried ({}) is told to be better.",
+                "{head}, a fifth: the best of the other shares that were tried ({}) is not told to be better.",
                 others.join(", ")
             );
         }
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(shares[0].tried[0].servers, 5);
         assert_eq!(
             shares[0].in_a_sentence(),
-            "Of its 10 workers 2 keep the partitions, a fifth: no other share that was tried (5, 1) is told to be better."
+            "Of its 10 workers 2 keep the partitions, a fifth: the best of the other shares that were tried (5, 1) is not told to be better."
         );
     }
 

@@ -262,7 +262,7 @@ pub(super) fn figure(
         return None;
     }
     let y = y_axis(measure, &lines);
-    let marks = marks(report, layout, panel, &along, measure);
+    let marks = marks(report, layout, (panel, &series), &along, measure);
     let heading = panel_name(report, layout, panel);
     let title =
         if heading.is_empty() { measure.title.to_owned() } else { format!("{}: {heading}", measure.title) };
@@ -349,7 +349,7 @@ fn line_points(
 fn marks(
     report: &SweepReport<'_>,
     layout: &Arrangement,
-    panel: &[String],
+    (panel, lines): (&[String], &[Vec<String>]),
     along: &[(&str, f64)],
     measure: &Measure,
 ) -> Vec<Mark> {
@@ -365,7 +365,9 @@ fn marks(
             (measure.show)(y)
         );
         let mark = || Mark { x, y, sign: Sign::Paper, tip: format!("{tip} ({})", claim.that) };
-        (pick(place, &layout.panels) == panel).then(mark)
+        let line = pick(place, &layout.lines);
+        let is_drawn = lines.contains(&line);
+        (pick(place, &layout.panels) == panel && is_drawn).then(mark)
     };
     let claims = report.claims.iter().filter(is_number);
     let numbers = claims.filter_map(|claim| Some((claim, claim.paper_number?)));

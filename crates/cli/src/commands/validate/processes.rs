@@ -10,7 +10,7 @@ use harness::options::OPTIONS;
 use harness::summary::Summary;
 use harness::{Failure, RunOptions};
 use std::process::{Command, Stdio};
-use std::{env, fs, process, str};
+use std::{env, str};
 
 /// Parameters that say what came of others, and are not typed.
 const NOT_TYPED: &str = "contents";
@@ -23,14 +23,12 @@ pub(super) fn measured(
     instances: usize,
 ) -> Result<Summary, Failure> {
     let failed = |what: String| Failure::Usage(format!("{instances} processes of {pair}: {what}"));
-    let folder = env::temp_dir().join(format!("trireme-validate-{}", process::id()));
+    let folder = tempfile::tempdir().map_err(|error| failed(words(&error)))?;
     let program = env::current_exe().map_err(|error| failed(words(&error)))?;
     let mut command = Command::new(program);
-    command.args(line(workload, pair, options, instances)).arg("--out").arg(&folder);
-    let ran = command.stdin(Stdio::null()).output().map_err(|error| failed(words(&error)));
-    // What is told is enough. If the program did not come as far, there is nothing to remove.
-    let _ = fs::remove_dir_all(&folder);
-    let ran = ran?;
+    command.args(line(workload, pair, options, instances)).arg("--out").arg(folder.path().join("run"));
+    // What is told is enough: the folder goes.
+    let ran = command.stdin(Stdio::null()).output().map_err(|error| failed(words(&error)))?;
     if !ran.status.success() {
         let said = String::from_utf8_lossy(&ran.stderr);
         let last = said.lines().rev().find(|line| !line.trim().is_empty());

@@ -152,6 +152,10 @@ pub(super) fn scenes(
     let setting = set.collect::<Vec<_>>().join(" ");
     let (instances, channel) = (options.engine.instances, options.engine.channel);
     let is_deployed = instances != Instances::ONE;
+    if !matches!(instances, Instances::Count(_) | Instances::PerCore) {
+        let allowed = "a number, or per-core, where two processes of one machine are compared with it";
+        return Err(BadValue::new("instances", instances, allowed).into());
+    }
     if is_deployed {
         simulated.admit_instances(options.workers, &options.engine)?;
     }
