@@ -75,7 +75,7 @@ fn a_part_of_what_a_system_can_is_asked_of_each() {
 #[test]
 fn what_a_logged_system_can_is_found_beside_its_log() {
     let folder = fresh_folder("open-loop-logged");
-    let line = "run micro --protocol silo --workers 1 --rate 20% --durability buffered --log log --records 2000 --warmup 5ms --duration 50ms \
+    let line = "run micro --protocol silo --workers 1 --rate 20% --durability buffered --log log --records 2000 --warmup 20ms --duration 500ms \
                 --repeat 1 --json";
     let ran = run(&folder, &line.split_whitespace().collect::<Vec<_>>());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
