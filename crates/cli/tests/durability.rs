@@ -459,7 +459,7 @@ fn a_log_is_never_written_over_and_needs_a_level() {
     too_soon(&compared("left"), "folder left/store-0 has a log already");
     // Of a log whose manifest is gone.
     fs::remove_file(folder.join("log/MANIFEST")).expect("a log has one");
-    for line in [logged_to("log"), vec!["recover", "log"], vec!["log", "log"]] {
+    for line in [logged_to("log"), vec!["recover", "log"], vec!["log", "inspect", "log"]] {
         let ran = run(&folder, &line);
         let missing = ran.err.contains("MANIFEST, byte 0: it is missing, and log-");
         assert!(missing && !ran.err.contains("loading"), "{line:?}: {}", ran.err);
