@@ -21,7 +21,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Name and version of [`Estimate`]'s fields.
-pub const ESTIMATE_SCHEMA: &str = "trireme.estimate/1";
+const ESTIMATE_SCHEMA: &str = "trireme.estimate/1";
 
 /// A millisecond of a simulated core, in milliseconds of a host core, in a release build: `thousand-cores/fig-6`, whose transactions read one row, with three repetitions of 1.5 ms, took 102 s of processor time for 36,855 ms of cores
 /// (`trireme reproduce --help` has both figures).
@@ -33,7 +33,7 @@ pub const MOST_MS: f64 = 14.0;
 /// What is known of a sweep before it is begun, or gone on with.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// [`ESTIMATE_SCHEMA`].
+    /// Name and version of these fields: `trireme.estimate/1`.
     pub schema: &'static str,
     /// Heading of the report.
     pub title: String,
