@@ -71,6 +71,38 @@ fn a_part_of_what_a_system_can_is_asked_of_each() {
     assert!(folder.join("out/series.csv").exists());
 }
 
+/// At half of what a system can a transaction costs at most 1.02 of what it costs in a closed loop: what an open loop does besides is done while
+/// the worker rests. Both count equally many transactions after equally many, so that caches are equally warm; simulated, so that it repeats.
+#[test]
+fn at_half_the_load_a_transaction_costs_no_more() {
+    let folder = fresh_folder("open-loop-cost");
+    let small: [&[&str]; 2] = [
+        &["tpcc", "--warehouses", "1", "--items", "1000", "--customers", "30"],
+        &["micro", "--records", "20000", "--prefetch", "off"],
+    ];
+    for workload in small {
+        // The throughput, and what a worker takes for a transaction while it does not rest, in seconds.
+        let measured = |lengths: [&str; 2], rate: &[&str]| {
+            let out = fresh_folder("open-loop-cost-out");
+            let out = out.join("out");
+            let machine = ["--protocol", "silo", "--workers", "1", "--on", "nehalem-ex-4x8", "--repeat", "1"];
+            let lengths = ["--warmup", lengths[0], "--duration", lengths[1], "--json", "--out"];
+            let out = [out.to_str().expect("a path of letters")];
+            let ran = run(&folder, &[&["run"], workload, &machine, &lengths, &out, rate].concat());
+            assert_eq!(ran.code, Some(0), "{workload:?}: {}", ran.err);
+            let summary = ran.json();
+            let throughput = summary["throughput_per_s"].as_f64().expect("a throughput");
+            let idle = summary["idle_share"].as_f64().unwrap_or_default();
+            assert_eq!(idle > 0.4, !rate.is_empty(), "{workload:?}: idle for {idle}");
+            (throughput, (1.0 - idle) / throughput)
+        };
+        let (capacity, closed) = measured(["2ms", "4ms"], &[]);
+        let half = format!("{:.0}", capacity / 2.0);
+        let (_, open) = measured(["4ms", "8ms"], &["--arrivals", "constant", "--rate", &half]);
+        assert!(open <= 1.02 * closed, "{workload:?}: {open} of {closed}");
+    }
+}
+
 /// The short run that finds what the system can has a log, and leaves none: the one that is asked for begins as it should.
 #[test]
 fn what_a_logged_system_can_is_found_beside_its_log() {
