@@ -230,6 +230,9 @@ impl PartitionLatchName {
 }
 
 impl ProtocolName {
+    /// Those whose transactions span instances: nobody waits for a lock under them while another instance waits for him.
+    pub const DEPLOYED: &'static [ProtocolName] = &[ProtocolName::NoWait, ProtocolName::Silo];
+
     /// Whether there are transactions, of any number of operations, and serializable. Where there are none, each read or write is atomic, and that is
     /// all: nothing is ordered, checked, logged or kept for snapshots.
     pub const fn has_transactions(self) -> bool {

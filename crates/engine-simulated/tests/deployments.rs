@@ -12,7 +12,6 @@ use shared::concurrent::bank_run;
 use shared::queues::queues_run;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-const PROTOCOLS: [ProtocolName; 2] = [ProtocolName::NoWait, ProtocolName::Silo];
 const TRANSACTIONS: u64 = 12;
 
 /// Workers and instances: each worker alone in one, and two together.
@@ -49,7 +48,7 @@ fn bank(protocol: ProtocolName, workers: usize, seed: u64, options: &EngineOptio
 #[test]
 fn transactions_that_span_instances_keep_the_sums_under_every_schedule() {
     for (protocol, one_shot) in
-        PROTOCOLS.into_iter().flat_map(|protocol| [(protocol, true), (protocol, false)])
+        ProtocolName::DEPLOYED.iter().flat_map(|&protocol| [(protocol, true), (protocol, false)])
     {
         for (workers, instances) in DIVISIONS {
             for seed in 0..70 {
@@ -69,7 +68,7 @@ fn transactions_that_span_instances_keep_the_sums_under_every_schedule() {
 
 #[test]
 fn scans_of_several_instances_miss_nothing_under_every_schedule() {
-    for protocol in PROTOCOLS {
+    for &protocol in ProtocolName::DEPLOYED {
         for indexing in shared::ORDERED {
             for (workers, instances) in DIVISIONS {
                 for seed in 0..25 {
@@ -99,7 +98,7 @@ fn scans_of_several_instances_miss_nothing_under_every_schedule() {
 /// Ids are drawn in the order of conflicts, which takes a round more.
 #[test]
 fn transactions_that_have_ids_keep_the_sums_too() {
-    for protocol in PROTOCOLS {
+    for &protocol in ProtocolName::DEPLOYED {
         for seed in 0..40 {
             for schedule in schedules(seed) {
                 let options = EngineOptions { commit_ids: true, ..options(seed, 3) };

@@ -218,10 +218,7 @@ pub(crate) fn most_workers(architecture: ArchitectureName) -> usize {
     }
 }
 
-/// Protocols whose transactions span instances ([`crate::deployment`]): nobody waits for a lock under them while it holds one.
-const DEPLOYED: [ProtocolName; 2] = [ProtocolName::NoWait, ProtocolName::Silo];
-
-/// Why a system runs with so many workers as no deployment of these instances, if so.
+/// Why a system runs with so many workers as no deployment of these instances ([`crate::deployment`]), if so.
 fn misfit_of_instances(
     selection: Selection,
     workers: usize,
@@ -234,8 +231,9 @@ fn misfit_of_instances(
     if matches!(selection, Selection::Canary(..)) {
         return misfit("instances", asked, "1 with --canary".to_owned());
     }
-    if !DEPLOYED.contains(&protocol) {
-        let names = DEPLOYED.map(ProtocolName::name).join(" or ");
+    if !ProtocolName::DEPLOYED.contains(&protocol) {
+        let names = ProtocolName::DEPLOYED.iter().map(|deployed| deployed.name());
+        let names = names.collect::<Vec<_>>().join(" or ");
         let allowed = format!(
             "1 under {protocol}; several with {names}, under which nobody waits for a lock while another instance waits for him"
         );

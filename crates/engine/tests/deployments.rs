@@ -10,7 +10,7 @@ use shared::queues::queues_run;
 const TRANSACTIONS: u64 = 4_000;
 
 fn every_division(run: impl Fn(Selection, usize, &EngineOptions) -> Result<(), String>) {
-    for protocol in [ProtocolName::NoWait, ProtocolName::Silo] {
+    for &protocol in ProtocolName::DEPLOYED {
         let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
         let two = Instances::of(2);
         for (workers, instances, in_flight) in

@@ -82,9 +82,6 @@ const WITH_SNAPSHOTS: &[ProtocolName] = &[
     ProtocolName::Mocc,
 ];
 
-/// The protocols whose transactions span instances.
-const DEPLOYED: &[ProtocolName] = &[ProtocolName::NoWait, ProtocolName::Silo];
-
 /// Protocols, in words.
 fn either_of(protocols: &[ProtocolName]) -> String {
     protocols.iter().map(|protocol| protocol.name()).collect::<Vec<_>>().join(" or ")
@@ -527,7 +524,7 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "instances",
         value: "N|one|per-core|per-socket|per-machine",
         help: "Divide workers and tables among instances, whose transactions commit in two phases if they span several",
-        used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, DEPLOYED),
+        used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, ProtocolName::DEPLOYED),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.instances, named(value)),
         get: |options| options.engine.instances.to_string(),
@@ -536,7 +533,7 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "channel",
         value: "NAME",
         help: "By what instances talk with each other",
-        used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, DEPLOYED),
+        used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, ProtocolName::DEPLOYED),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.channel, named(value)),
         get: |options| options.engine.channel.to_string(),
@@ -554,7 +551,7 @@ pub static OPTIONS: &[OptionDescription] = &[
         name: "one-shot",
         value: "on|off",
         help: "Send transactions whose parts do not depend on each other to other instances whole, not operation by operation",
-        used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, DEPLOYED),
+        used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, ProtocolName::DEPLOYED),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.one_shot, on_or_off(value)),
         get: |options| show_on_or_off(options.engine.one_shot),
