@@ -45,10 +45,10 @@ pub(crate) trait InFibers<'e>: Architecture + Sized {
         let _ = state;
     }
 
-    /// For how many ticks a fiber begins one transaction after the other before it lets others run: by default they run after each. Who waits
-    /// in the middle of one lets them run anyhow.
+    /// For how many ticks a fiber begins one transaction after the other before it lets others run, and the worker polls what other instances want of it
+    /// ([`InFibers::communicate`]): by default after each. Who waits in the middle of one lets them run anyhow.
     #[inline(always)]
-    fn turn(state: &Self::State) -> u64 {
+    fn polling_interval_ticks(state: &Self::State) -> u64 {
         let _ = state;
         0
     }

@@ -201,8 +201,8 @@ where
         &worker.shared.grants
     }
 
-    fn turn(worker: &InstanceWorker<'e, P, F>) -> u64 {
-        clock::ticks_of(worker.endpoint().turn())
+    fn polling_interval_ticks(worker: &InstanceWorker<'e, P, F>) -> u64 {
+        clock::ticks_of(worker.endpoint().polling_interval())
     }
 
     fn communicate(worker: &InstanceWorker<'e, P, F>) -> bool {

@@ -165,8 +165,8 @@ pub(crate) struct Endpoint<'e> {
     is_broken: bool,
 }
 
-/// How long a worker with sockets begins one transaction after the other before it looks: a fraction of what a message is on its way.
-const TURN: Duration = Duration::from_nanos(1500);
+/// The time after which a worker with sockets polls them, however many local transactions it has: a fraction of what a message is on its way.
+const POLLING_INTERVAL: Duration = Duration::from_nanos(1500);
 
 /// Streams that are looked at between two transactions: as many lines as are there at once.
 const STREAMS_AT_ONCE: usize = 8;
@@ -257,12 +257,12 @@ impl<'e> Endpoint<'e> {
         self.channels.leave_process()
     }
 
-    /// How long a worker may go on with transactions that want nothing of other instances before it looks what those want of it. Rings are looked at after
-    /// each, which costs next to nothing; sockets are asked by calls of the system.
-    pub fn turn(&self) -> Duration {
+    /// How long a worker may go on with transactions that want nothing of other instances before it polls what those want of it. Rings are polled after
+    /// each, which costs next to nothing; sockets by calls of the system.
+    pub fn polling_interval(&self) -> Duration {
         let mut counterparts = self.counterparts.iter().flatten();
         if counterparts.any(|counterpart| counterpart.channel.socket().is_some()) {
-            TURN
+            POLLING_INTERVAL
         } else {
             Duration::ZERO
         }
@@ -742,6 +742,17 @@ mod tests {
             |endpoint: &Endpoint<'_>| endpoint.counterparts.iter().flatten().all(|other| other.has_ended);
         assert!(has_ended(&one) && has_ended(&other));
         assert!(!one.communicate(&grants) && !other.communicate(&grants));
+    }
+
+    /// Who can be asked by a call of the system only is asked once in a while, and who can be looked at is looked at always.
+    #[test]
+    fn sockets_have_a_polling_interval_and_rings_have_none() {
+        let interval = |name| Endpoint::new(&Channels::open(name, TWO), TWO).polling_interval();
+        assert_eq!(interval(ChannelName::SharedMemory), Duration::ZERO);
+        for name in [ChannelName::Unix, ChannelName::Tcp] {
+            assert_eq!(interval(name), POLLING_INTERVAL, "{name}");
+        }
+        const { assert!(!POLLING_INTERVAL.is_zero()) };
     }
 
     /// Two processes' ends, within this one.

@@ -162,9 +162,9 @@ fn live<'e, A: InSlots<'e>, C: Client>(
     let reach = txn.architecture.reach(options);
     let mut slot = Slot::new(txn, reach, world.run);
     slot.txn.architecture.let_others_run();
-    let turn = A::turn(world.state);
-    // When the first transaction began since others have run.
-    let mut turn_began = None;
+    let polling_interval = A::polling_interval_ticks(world.state);
+    // When the first transaction began since others have run, and the worker has polled.
+    let mut unpolled_since = None;
     let mut free_since = start;
     loop {
         // SAFETY: the fiber is at home, on the thread that owns `home`, whose loop is in `resume` and holds no borrow of
@@ -184,7 +184,7 @@ fn live<'e, A: InSlots<'e>, C: Client>(
                 let walked = slot.acknowledge(statistics);
                 slot.rest(&mut cpu::Spin::new());
                 walk(&mut slot, walked, home);
-                turn_began = None;
+                unpolled_since = None;
                 continue;
             }
             Ok(None) => break,
@@ -198,7 +198,7 @@ fn live<'e, A: InSlots<'e>, C: Client>(
         let planned = catch_unwind(AssertUnwindSafe(|| slot.plan(&mut drawn)));
         slot.txn.architecture.go_home();
         let began = clock::now();
-        let turn_since = *turn_began.get_or_insert(began);
+        let first_began = *unpolled_since.get_or_insert(began);
         // SAFETY: as above.
         let begun = unsafe { &mut *home }.statistics.begin(free_since, drawn.due, began);
         let outcome = planned.and_then(|()| {
@@ -247,9 +247,9 @@ fn live<'e, A: InSlots<'e>, C: Client>(
         at_home.ended += 1;
         slot.txn.architecture.has_ended(at_home.ended, options);
         walk(&mut slot, walked, home);
-        if free_since.since(turn_since) >= turn {
+        if free_since.since(first_began) >= polling_interval {
             slot.txn.architecture.let_others_run();
-            turn_began = None;
+            unpolled_since = None;
         }
     }
     loop {
