@@ -48,6 +48,7 @@
 //! The whole language with its errors is in the repository's `docs/workloads.md`.
 
 mod audit;
+mod checks;
 mod client;
 mod draws;
 mod examples;
@@ -56,6 +57,7 @@ mod kind;
 mod partition_key;
 mod specification;
 mod transaction;
+mod written;
 
 pub use audit::{Audit, AuditTransaction, Auditor, Violation};
 pub use client::DescribedClient;
@@ -69,7 +71,8 @@ use crate::parameters::{
 };
 use crate::random::mix;
 use contract::{Indexing, Key, RowLength, Seat, TableDescription, TableId, Workload};
-use specification::{Adjustments, Specification};
+use specification::Specification;
+use written::Adjustments;
 
 /// A file's workload.
 #[derive(Clone, Debug)]
