@@ -14,6 +14,8 @@ mod interrupted;
 mod recovery;
 mod session;
 mod stores;
+#[cfg(test)]
+mod tests;
 
 pub use division::admit_division;
 pub use fit::{Fit, admit, admit_logs, admit_workers, fit, layout_of, layouts, pairs_of, supported};
