@@ -9,7 +9,7 @@ use crate::report;
 use crate::subject::Subject;
 use crate::summary::{COMPARISON_SCHEMA, Comparison, Measured, Row, Summary, Turns, Unmeasured, warnings};
 use crate::text::numbers::{ratio, thousands};
-use crate::validation::Kind;
+use crate::validation::SystemKind;
 use contract::PairName;
 
 /// What `compare` brings home.
@@ -59,8 +59,8 @@ impl<'a> CompareResult<'a> {
         let model_error = match (&surroundings.validated, subject.place.simulated) {
             (_, false) => 1.0,
             (Ok(errors), true) => {
-                let kinds = systems.iter().map(|system| Kind::of(system.summary.instances));
-                let kind = kinds.reduce(Kind::beside).unwrap_or(Kind::OneInstance);
+                let kinds = systems.iter().map(|system| SystemKind::of(system.summary.instances));
+                let kind = kinds.reduce(SystemKind::beside).unwrap_or(SystemKind::OneInstance);
                 let error = errors.of_kind("throughput", kind);
                 error.map_or(f64::INFINITY, |(error, _)| error.between_systems)
             }

@@ -12,7 +12,7 @@ use super::journal::{self, Finished, Header};
 use crate::options::RunOptions;
 use crate::subject::Place;
 use crate::summary::Summary;
-use crate::validation::Kind;
+use crate::validation::SystemKind;
 use contract::Engine;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ pub(super) fn figure<'a>(
         Some(case) => match finished.iter().find(|point| point.settings == case.settings) {
             Some(point) => {
                 let Summary { workers, instances, .. } = point.summary;
-                Known::Measured(&point.samples, workers, Kind::of(instances))
+                Known::Measured(&point.samples, workers, SystemKind::of(instances))
             }
             None => Known::NotYet,
         },

@@ -4,7 +4,7 @@
 //! other or apart, a median says what the host did. They are left out where the system was measured undisturbed, too; where
 //! there was no such round, the least disturbed one stands alone and is told.
 
-use super::kind::Kind;
+use super::kind::SystemKind;
 use super::rows::Row;
 use crate::summary::min_median_max;
 use contract::ChannelName;
@@ -33,7 +33,7 @@ pub struct Compared {
     /// Workers.
     pub workers: usize,
     /// Of which kind the system is, and whose errors it is part of.
-    pub kind: Kind,
+    pub kind: SystemKind,
     /// Instances among which the workers were divided.
     pub instances: usize,
     /// By what the instances talk; `null`: there is one.
@@ -93,7 +93,7 @@ impl Compared {
             architecture: first.architecture.clone(),
             protocol: first.protocol.clone(),
             workers: first.workers,
-            kind: Kind::of(first.instances),
+            kind: SystemKind::of(first.instances),
             instances: first.instances,
             channel: first.channel,
             measured_per_s,
@@ -183,7 +183,7 @@ mod tests {
         let compared = Compared::all(&rows.concat());
         assert_eq!(compared.iter().map(|row| row.ratio).collect::<Vec<_>>(), [2.0, 1.0, 0.5]);
         assert_eq!(compared.iter().map(|row| row.kind).collect::<Vec<_>>(), {
-            [Kind::OneInstance, Kind::Deployments, Kind::Deployments]
+            [SystemKind::OneInstance, SystemKind::Deployments, SystemKind::Deployments]
         });
         assert!(compared[1].is_at_the_point_of(&compared[2]) && !compared[1].is_along_from(&compared[2]));
         assert!(!compared[0].counts(&rows[1][0]) && compared[1].counts(&rows[1][0]));

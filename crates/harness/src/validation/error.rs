@@ -5,13 +5,13 @@
 //! and how a system changes *along* an axis. Each error is the root of the mean square of logarithms of simulated over
 //! measured, as a factor of at least 1: a model that is off by 1.3 says of a true 100 something like 77 or 130.
 //!
-//! Systems of one instance and deployments of several are told apart ([`Kind`]): what messages cost is another part of the model. A file in which
+//! Systems of one instance and deployments of several are told apart ([`SystemKind`]): what messages cost is another part of the model. A file in which
 //! no deployment was validated still judges them, by the errors of one instance, and verdicts say so.
 //!
 //! `trireme validate --commit` measures the errors and writes the file; it is committed, with the
 //! fingerprints of the model and of the machine file, and a test fails when the model is another one by now.
 
-use super::kind::Kind;
+use super::kind::SystemKind;
 use crate::Failure;
 use crate::failure::words;
 use serde::{Deserialize, Serialize};
@@ -98,10 +98,11 @@ impl ModelErrors {
 
     /// Of a measure of this kind of systems, and the kind that it was measured on: where no deployment was validated for the measure, it is that of one
     /// instance. `None` as of [`ModelErrors::of`].
-    pub fn of_kind(&self, measure: &str, kind: Kind) -> Option<(ModelError, Kind)> {
+    pub fn of_kind(&self, measure: &str, kind: SystemKind) -> Option<(ModelError, SystemKind)> {
         let of_deployments = || self.deployments.as_ref()?.errors.get(measure).copied();
-        let own = if kind == Kind::Deployments { of_deployments() } else { None };
-        own.map(|error| (error, Kind::Deployments)).or_else(|| Some((self.of(measure)?, Kind::OneInstance)))
+        let own = if kind == SystemKind::Deployments { of_deployments() } else { None };
+        own.map(|error| (error, SystemKind::Deployments))
+            .or_else(|| Some((self.of(measure)?, SystemKind::OneInstance)))
     }
 
     /// Of a measure of systems of one instance by its name in claims: `throughput`, `mean_ns`, `abort_rate` or `retried_share`. `None` where nothing was compared in
@@ -195,7 +196,7 @@ mod tests {
         let along = |errors: ModelErrors, kind| {
             errors.of_kind("throughput", kind).map(|(error, of)| (error.along, of))
         };
-        let (one, several) = (Kind::OneInstance, Kind::Deployments);
+        let (one, several) = (SystemKind::OneInstance, SystemKind::Deployments);
         assert_eq!(along(some(), one), Some((1.2, one)));
         assert_eq!(along(some(), several), Some((1.2, one)));
         assert_eq!(along(with_deployments(), one), Some((1.2, one)));

@@ -4,7 +4,7 @@
 //! difference of their e, and so is the ratio of one system at two points. What the model does to all systems alike, such as
 //! a clock that is a tenth too slow, is in the first and not in the others.
 //!
-//! Each kind of systems ([`Kind`]) has errors of its own. A ratio of two systems is of deployments if one of them is a deployment.
+//! Each kind of systems ([`SystemKind`]) has errors of its own. A ratio of two systems is of deployments if one of them is a deployment.
 //!
 //! Where nothing committed on one side in some round, nothing is compared. Abort rates, and shares of transactions that were
 //! aborted, are compared where measured and simulated are both at least a hundredth: below that they are chance. The points
@@ -12,7 +12,7 @@
 
 use super::compared::{Both, Compared};
 use super::error::{Comparisons, ModelError};
-use super::kind::Kind;
+use super::kind::SystemKind;
 use std::collections::BTreeMap;
 
 /// Fewer aborts per commit than this, or aborted transactions, are not compared.
@@ -49,7 +49,7 @@ pub struct Errors {
 
 impl Errors {
     /// Of the systems of one kind.
-    pub fn of(rows: &[Compared], kind: Kind) -> Errors {
+    pub fn of(rows: &[Compared], kind: SystemKind) -> Errors {
         let mut all = Errors::default();
         for (measure, number) in MEASURES {
             let off: Vec<(&Compared, f64)> =
@@ -78,7 +78,7 @@ fn off(Both { measured, simulated }: Both) -> Option<f64> {
 /// Over all pairs of rows that `belong` together and are a comparison of this kind.
 fn differences(
     off: &[(&Compared, f64)],
-    kind: Kind,
+    kind: SystemKind,
     belong: fn(&Compared, &Compared) -> bool,
 ) -> impl Iterator<Item = f64> {
     let pairs = off
@@ -159,7 +159,7 @@ mod tests {
     }
 
     fn errors(points: &[[Row; 2]]) -> Errors {
-        Errors::of(&Compared::all(&points.concat()), Kind::OneInstance)
+        Errors::of(&Compared::all(&points.concat()), SystemKind::OneInstance)
     }
 
     fn close(one: f64, other: f64) -> bool {
@@ -182,7 +182,8 @@ mod tests {
             deployed(tcp, "x", 4.0),
         ];
         let rows = Compared::all(&points.concat());
-        let [one, several] = [Kind::OneInstance, Kind::Deployments].map(|kind| Errors::of(&rows, kind));
+        let [one, several] =
+            [SystemKind::OneInstance, SystemKind::Deployments].map(|kind| Errors::of(&rows, kind));
         // What does not know of deployments is as if there were none.
         assert_eq!(one, errors(&points[..3]));
         let error = several.errors["throughput"];

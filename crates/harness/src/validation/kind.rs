@@ -7,31 +7,31 @@ use std::fmt;
 /// One instance, or several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum SystemKind {
     /// One, whatever the architecture.
     OneInstance,
     /// Several, which send each other messages (*hardware-islands*).
     Deployments,
 }
 
-impl Kind {
+impl SystemKind {
     /// Of a system of so many instances.
-    pub fn of(instances: usize) -> Kind {
-        if instances > 1 { Kind::Deployments } else { Kind::OneInstance }
+    pub fn of(instances: usize) -> SystemKind {
+        if instances > 1 { SystemKind::Deployments } else { SystemKind::OneInstance }
     }
 
     /// That of a comparison with one of the `other` kind: if a deployment takes part, it is of deployments.
     #[must_use]
-    pub fn beside(self, other: Kind) -> Kind {
+    pub fn beside(self, other: SystemKind) -> SystemKind {
         self.max(other)
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for SystemKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Kind::OneInstance => "one instance",
-            Kind::Deployments => "deployments",
+            SystemKind::OneInstance => "one instance",
+            SystemKind::Deployments => "deployments",
         })
     }
 }

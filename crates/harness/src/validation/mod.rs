@@ -17,7 +17,7 @@ mod rows;
 
 pub use compared::{Both, Compared};
 pub use error::{Comparisons, KindErrors, ModelError, ModelErrors, SCHEMA as MODEL_ERRORS_SCHEMA};
-pub use kind::Kind;
+pub use kind::SystemKind;
 pub use rows::{Host, Origin, Row, Rows};
 
 pub use errors::FEWEST_ABORTS;
@@ -104,7 +104,7 @@ impl Validation {
         let rounds = rows.iter().map(|row| row.round + 1).max().unwrap_or(0);
         let compared = Compared::all(rows);
         let (hardware_spread, rows) = (hardware_spread(rows, &compared), compared);
-        let Errors { errors, comparisons } = Errors::of(&rows, Kind::OneInstance);
+        let Errors { errors, comparisons } = Errors::of(&rows, SystemKind::OneInstance);
         let deployments = deployments(&rows);
         let factors = || rows.iter().map(Compared::factor).filter(|factor| factor.is_finite());
         let sum: f64 = factors().map(f64::ln).sum();
@@ -135,7 +135,7 @@ impl Validation {
 
     /// The workloads of systems of one instance, with the parameters that were set.
     pub fn workloads(&self) -> Vec<String> {
-        workloads(&self.rows, Kind::OneInstance)
+        workloads(&self.rows, SystemKind::OneInstance)
     }
 
     /// The largest number of workers.
@@ -144,7 +144,7 @@ impl Validation {
     }
 }
 
-fn workloads(rows: &[Compared], kind: Kind) -> Vec<String> {
+fn workloads(rows: &[Compared], kind: SystemKind) -> Vec<String> {
     let mut all = Vec::new();
     for row in rows.iter().filter(|row| row.kind == kind) {
         let workload = format!("{} {}", row.workload, row.setting);
@@ -159,11 +159,11 @@ fn workloads(rows: &[Compared], kind: Kind) -> Vec<String> {
 const DEPLOYED: &str = "each instance a process of its own";
 
 fn deployments(rows: &[Compared]) -> Option<KindErrors> {
-    rows.iter().find(|row| row.kind == Kind::Deployments)?;
-    let Errors { errors, comparisons } = Errors::of(rows, Kind::Deployments);
+    rows.iter().find(|row| row.kind == SystemKind::Deployments)?;
+    let Errors { errors, comparisons } = Errors::of(rows, SystemKind::Deployments);
     Some(KindErrors {
         deployed: DEPLOYED.to_owned(),
-        workloads: workloads(rows, Kind::Deployments),
+        workloads: workloads(rows, SystemKind::Deployments),
         errors,
         comparisons,
     })

@@ -6,7 +6,7 @@ use super::untold::Untold;
 use crate::folder::samples::Sample;
 use crate::sweep::cases::combinations;
 use crate::sweep::experiment::{Axis, Experiment};
-use crate::validation::Kind;
+use crate::validation::SystemKind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The axes whose values name a system.
@@ -16,7 +16,7 @@ const SYSTEMS: [&str; 3] = ["system", "architecture", "protocol"];
 #[derive(Clone, Copy, Debug)]
 pub enum Known<'a> {
     /// Its repetitions, its number of workers, and the kind of its system.
-    Measured(&'a [Sample], usize, Kind),
+    Measured(&'a [Sample], usize, SystemKind),
     /// It has no numbers yet.
     NotYet,
     /// It is not measured at all, and why.
@@ -48,7 +48,7 @@ pub(super) struct Found {
     pub(super) in_ratio: Range,
     pub(super) workers: usize,
     /// Of deployments, if one of them is a deployment.
-    pub(super) kind: Kind,
+    pub(super) kind: SystemKind,
 }
 
 impl<'a> Figure<'a> {
@@ -183,7 +183,7 @@ impl<'f> Spot<'f> {
             return Err(untold);
         }
         let workers = found.iter().map(|one| one.workers).max();
-        let kind = found.iter().map(|one| one.kind).reduce(Kind::beside);
+        let kind = found.iter().map(|one| one.kind).reduce(SystemKind::beside);
         let range = Range::best(measure, found.iter().map(|one| one.range));
         let in_ratio = Range::best(measure, found.iter().map(|one| one.in_ratio));
         match (range, in_ratio, workers.zip(kind)) {

@@ -11,7 +11,7 @@ use super::{Bounds, Verdict};
 use super::{Claim, Claimed};
 use crate::sweep::experiment::Axis;
 use crate::text::numbers::ratio;
-use crate::validation::Kind;
+use crate::validation::SystemKind;
 
 /// The `pairs` by the line along `over` that they lie on.
 pub(super) fn lines<'s, 'f>(over: &str, pairs: Vec<Pair<'s, 'f>>) -> Vec<Vec<Pair<'s, 'f>>> {
@@ -36,7 +36,7 @@ pub(super) fn judge(
 ) -> Result<Judged, Vec<Untold>> {
     let name = line.first().map_or(String::new(), |pair| name(over, *pair));
     let (mut points, mut workers, mut untold): (Vec<Point>, usize, Vec<Untold>) = (Vec::new(), 0, Vec::new());
-    let (mut told, mut kind) = (Vec::new(), Kind::OneInstance);
+    let (mut told, mut kind) = (Vec::new(), SystemKind::OneInstance);
     for pair in line {
         let at = pair.0.value(over).and_then(|at| at.parse().ok()).expect("an axis of numbers");
         match ratio_of(claim, *pair, trust) {

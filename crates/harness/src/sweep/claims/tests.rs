@@ -4,7 +4,7 @@ use super::{Asked, Figure, Known, Standing, Sum, Told, Trust, Verdict};
 use crate::folder::samples::Sample;
 use crate::summary::Latency;
 use crate::sweep::Experiment;
-use crate::validation::{Kind, KindErrors, ModelError, ModelErrors};
+use crate::validation::{KindErrors, ModelError, ModelErrors, SystemKind};
 use contract::AbortReason;
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,7 +57,7 @@ fn figure<'a>(experiment: &'a Experiment, points: &'a Points) -> Figure<'a> {
         [] => Known::NotYet,
         samples => {
             let on = |axis: Option<usize>| axis.map(|axis| place[axis].parse().expect("a number"));
-            Known::Measured(samples, on(axis).unwrap_or(2), Kind::of(on(deployed).unwrap_or(1)))
+            Known::Measured(samples, on(axis).unwrap_or(2), SystemKind::of(on(deployed).unwrap_or(1)))
         }
     })
 }
@@ -336,8 +336,8 @@ fn every_point_that_lacks_the_measure_is_named() {
     }
     unsampled[0].costs.lock_hold_ns = Some(100.0);
     let figure = Figure::new(&experiment, |at| match at {
-        [_, workers] if workers == "1" => Known::Measured(&sampled, 1, Kind::OneInstance),
-        _ => Known::Measured(&unsampled, 2, Kind::OneInstance),
+        [_, workers] if workers == "1" => Known::Measured(&sampled, 1, SystemKind::OneInstance),
+        _ => Known::Measured(&unsampled, 2, SystemKind::OneInstance),
     });
     let told = tell(&figure, &[]).remove(0);
     assert_eq!(told.verdict, Verdict::CannotBeTold);
@@ -360,7 +360,7 @@ fn every_claim_of_the_papers_figures_speaks_on_the_papers_machine() {
             sample.costs.round_trip_ns = Some(100.0);
             sample.costs.version_space = Some(0.03);
         }
-        let known = Known::Measured(&sampled, cores, Kind::OneInstance);
+        let known = Known::Measured(&sampled, cores, SystemKind::OneInstance);
         let all = || experiments.iter().map(|experiment| Figure::new(experiment, |_| known));
         let others: Vec<Figure<'_>> = all().collect();
         for figure in all() {
@@ -486,7 +486,7 @@ fn deployments_are_judged_by_their_own_error_and_until_there_is_one_by_that_of_o
         let error = told(claim, deployments);
         (error.of, (error.factor * 100.0).round(), error.kind, error.measured_kind)
     };
-    let (one, several) = (Kind::OneInstance, Kind::Deployments);
+    let (one, several) = (SystemKind::OneInstance, SystemKind::Deployments);
     let between = |instances| {
         format!(
             "left = {{ system = 'a' }}\nright = {{ system = 'b' }}\nat = {{ instances = {instances} }}\nat_least = 1"

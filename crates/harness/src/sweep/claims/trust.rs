@@ -23,7 +23,7 @@
 use super::Measure;
 use super::pairs::Pair;
 use crate::text::numbers::counted;
-use crate::validation::{Kind, ModelError, ModelErrors};
+use crate::validation::{ModelError, ModelErrors, SystemKind};
 use serde::Serialize;
 
 /// Where points come from.
@@ -65,9 +65,9 @@ pub struct ErrorUsed {
     /// With how many the claim was judged.
     pub workers: usize,
     /// Of which kind the systems are that the claim was judged with: of deployments, if there is one among them.
-    pub kind: Kind,
+    pub kind: SystemKind,
     /// Of which kind those are that the error was measured with.
-    pub measured_kind: Kind,
+    pub measured_kind: SystemKind,
 }
 
 /// By which factor numbers may be off, and by which a line's points against each other.
@@ -129,7 +129,12 @@ impl Trust<'_> {
     }
 
     /// The doubt about what `pair`, a comparison of this kind, is compared by; `Err` says why nobody knows it.
-    pub(super) fn doubt(self, measure: Measure, pair: Pair<'_, '_>, kind: Kind) -> Result<Doubt, String> {
+    pub(super) fn doubt(
+        self,
+        measure: Measure,
+        pair: Pair<'_, '_>,
+        kind: SystemKind,
+    ) -> Result<Doubt, String> {
         let errors = match self {
             Trust::Measured => return Ok(Doubt::NONE),
             Trust::Simulated(errors) => errors?,
@@ -146,7 +151,7 @@ impl Trust<'_> {
         self,
         asked: Asked,
         factor: f64,
-        (measure, kind): (Measure, Kind),
+        (measure, kind): (Measure, SystemKind),
         workers: usize,
     ) -> Option<ErrorUsed> {
         let Trust::Simulated(Ok(errors)) = self else { return None };
