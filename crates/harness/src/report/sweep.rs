@@ -1,19 +1,23 @@
-//! The report of `sweep`: lines over the swept axis, one for each system, and a panel for every combination of the
-//! remaining axes.
+//! The report of `sweep`: a panel of figures for every combination of the axes that are not plotted, where the time goes, and tables of all points.
+//!
+//! How the axes lie is in `sweep/arrangement.rs`, the figures are in `sweep/plots.rs`, and which lines one has in `sweep/drawn.rs`.
 
+mod arrangement;
 pub(super) mod drawn;
+mod plots;
 
-use super::page::{Block, Cell, Claim, Key, Page, Way};
+pub(super) use arrangement::{Arrangement, panel_name, pick};
+pub(super) use plots::{THROUGHPUT, figure};
+
+use super::page::{Block, Cell, Claim, Page, Way};
 use super::{claims, curve, facts, figures, footer, render, series, tables};
 use crate::results::Surroundings;
 use crate::subject::Place;
 use crate::summary::{Summary, Unmeasured, noise};
-use crate::svg::lines::{self, Axis, Line, Mark, Point, Sign};
-use crate::svg::scale::Scale;
-use crate::svg::{Width, at_both_widths};
 use crate::sweep::claims::Told;
 use crate::sweep::{Experiment, named, taken, warnings};
-use crate::text::numbers::{latency, ratio, short, short_latency, thousands};
+use crate::text::numbers::short;
+use plots::MEASURES;
 use std::collections::BTreeMap;
 
 /// What a sweep's report is made from.
@@ -38,73 +42,6 @@ pub struct SweepReport<'a> {
     pub claims: Vec<Told>,
     /// The pages above the report, the topmost first; none if it stands alone.
     pub trail: Vec<Way>,
-}
-
-/// A number of a summary that is plotted.
-pub(super) struct Measure {
-    /// Its name in claims.
-    name: &'static str,
-    title: &'static str,
-    note: &'static str,
-    axis: &'static str,
-    /// `None`: nothing was measured.
-    value: fn(&Summary) -> Option<f64>,
-    whisker: fn(&Summary) -> Option<(f64, f64)>,
-    tick: fn(f64) -> String,
-    show: fn(f64) -> String,
-}
-
-/// What the papers' figures show.
-pub(super) const THROUGHPUT: Measure = Measure {
-    name: "throughput",
-    title: "Throughput",
-    note: "The median of the repetitions; whiskers go from the slowest to the fastest.",
-    axis: "committed transactions per second",
-    value: |summary| Some(summary.throughput_per_s),
-    whisker: |summary| Some((summary.throughput_min, summary.throughput_max)),
-    tick: short,
-    show: thousands,
-};
-
-const MEASURES: [Measure; 4] = [
-    THROUGHPUT,
-    Measure {
-        name: "abort_rate",
-        title: "Abort rate",
-        note: "Over all repetitions.",
-        axis: "aborts per commit",
-        value: |summary| Some(summary.abort_rate),
-        whisker: |_| None,
-        tick: short,
-        show: ratio,
-    },
-    Measure {
-        name: "p99_ns",
-        title: "Latency, 99th percentile",
-        note: "From the first attempt, of an open loop from the arrival, to commit, over all repetitions.",
-        axis: "latency",
-        value: |summary| summary.latency_ns.as_ref().map(|of| of.p99 as f64),
-        whisker: |_| None,
-        tick: short_latency,
-        show: |ns| latency(ns as u64),
-    },
-    Measure {
-        name: "mean_ns",
-        title: "Latency, mean",
-        note: "From the first attempt, of an open loop from the arrival, to commit, over all repetitions.",
-        axis: "latency",
-        value: |summary| summary.latency_ns.as_ref().map(|of| of.mean),
-        whisker: |_| None,
-        tick: short_latency,
-        show: |ns| latency(ns as u64),
-    },
-];
-
-impl Measure {
-    /// The mean only where a claim speaks of it.
-    fn is_shown(&self, claims: &[Told]) -> bool {
-        self.name != "mean_ns" || claims.iter().any(|claim| claim.measure.name() == self.name)
-    }
 }
 
 /// The page.
@@ -190,102 +127,6 @@ fn lead(report: &SweepReport<'_>) -> String {
     }
 }
 
-/// Which axis is plotted along, which ones tell the lines apart, and which ones the panels.
-pub(super) struct Arrangement {
-    pub(super) x: Option<usize>,
-    pub(super) lines: Vec<usize>,
-    pub(super) panels: Vec<usize>,
-}
-
-impl Arrangement {
-    pub(super) fn of(experiment: &Experiment) -> Arrangement {
-        let axes = &experiment.axes;
-        let named = |name: &str| axes.iter().position(|axis| axis.name == name);
-        let numeric =
-            |axis: &crate::sweep::Axis| axis.values.iter().all(|value| value.parse::<f64>().is_ok());
-        let x = experiment.x.as_ref().and_then(|x| named(&x.value)).or_else(|| named(curve::RATE));
-        let x = x.or_else(|| axes.iter().position(|axis| axis.values.len() > 1 && numeric(axis)));
-        let x = x.or_else(|| (!axes.is_empty()).then_some(0));
-        let others: Vec<usize> = (0..axes.len()).filter(|&axis| Some(axis) != x).collect();
-        let is_system =
-            |axis: &usize| ["system", "architecture", "protocol"].contains(&axes[*axis].name.as_str());
-        let (mut lines, mut panels): (Vec<usize>, Vec<usize>) = others.into_iter().partition(is_system);
-        if lines.is_empty() && !panels.is_empty() {
-            lines.push(panels.remove(0));
-        }
-        Arrangement { x, lines, panels }
-    }
-
-    /// The combinations of the panels' values, in the order of the points; one empty one if there are no panels.
-    pub(super) fn panels(&self, report: &SweepReport<'_>) -> Vec<Vec<String>> {
-        distinct(report.points.iter().map(|(place, _)| pick(place, &self.panels)))
-    }
-
-    pub(super) fn series(&self, report: &SweepReport<'_>) -> Vec<Vec<String>> {
-        distinct(report.points.iter().map(|(place, _)| pick(place, &self.lines)))
-    }
-}
-
-pub(super) fn pick(place: &[String], axes: &[usize]) -> Vec<String> {
-    axes.iter().map(|&axis| place[axis].clone()).collect()
-}
-
-fn distinct(all: impl Iterator<Item = Vec<String>>) -> Vec<Vec<String>> {
-    let mut distinct = Vec::new();
-    for one in all {
-        if !distinct.contains(&one) {
-            distinct.push(one);
-        }
-    }
-    distinct
-}
-
-/// `None` if the measure is zero at every point: an empty plot says less than none.
-pub(super) fn figure(
-    report: &SweepReport<'_>,
-    layout: &Arrangement,
-    panel: &[String],
-    measure: &Measure,
-) -> Option<Block> {
-    let x_values: Vec<&str> = layout
-        .x
-        .map_or(vec!["all"], |axis| report.experiment.axes[axis].values.iter().map(String::as_str).collect());
-    let (x, places) = x_axis(report, layout, &x_values);
-    let drawn::Drawn { series, others } = layout.drawn(report, panel);
-    let along: Vec<(&str, f64)> = x_values.into_iter().zip(places).collect();
-    let line = |(number, name): (usize, &Vec<String>)| Line {
-        series: number,
-        points: line_points(report, layout, panel, name, &along, measure),
-    };
-    let lines: Vec<Line> = series.iter().enumerate().map(line).collect();
-    if lines.iter().flat_map(|line| &line.points).all(|point| point.y == 0.0) {
-        return None;
-    }
-    let y = y_axis(measure, &lines);
-    let marks = marks(report, layout, (panel, &series), &along, measure);
-    let heading = panel_name(report, layout, panel);
-    let title =
-        if heading.is_empty() { measure.title.to_owned() } else { format!("{}: {heading}", measure.title) };
-    let legend = if layout.lines.is_empty() {
-        Vec::new()
-    } else {
-        // What has no point here is not looked for in the figure.
-        let drawn = series.iter().enumerate().filter(|(n, _)| !lines[*n].points.is_empty());
-        drawn.map(|(n, name)| Key::of_series(n, name.join(" "))).collect()
-    };
-    let diamond = if marks.is_empty() { "" } else { " A diamond is a number of the paper's." };
-    let note = format!("{}{diamond}{others}", measure.note);
-    Some(Block::Figure {
-        svg: at_both_widths(|width| {
-            let height = if width == Width::Wide { 380.0 } else { 300.0 };
-            lines::draw(&lines, &marks, [&x, &y], &title, height, width)
-        }),
-        title,
-        note,
-        legend,
-    })
-}
-
 /// Where the time of each line goes, and that of its threads, if it has such, at one value of the plotted axis: the one that the experiment
 /// names, if it has a finished point there, else the last that has one. Nothing if nothing was sampled.
 pub(super) fn where_time_goes(
@@ -320,103 +161,6 @@ pub(super) fn where_time_goes(
     let place = place.join(", ");
     let threads = figures::threads(&place, &stacks);
     [figures::time_stacks(&place, stacks)].into_iter().chain(threads).collect()
-}
-
-/// The finished points of one line of one panel, at the values and places of `along`.
-fn line_points(
-    report: &SweepReport<'_>,
-    layout: &Arrangement,
-    panel: &[String],
-    line: &[String],
-    along: &[(&str, f64)],
-    measure: &Measure,
-) -> Vec<Point> {
-    let point = |&(value, x): &(&str, f64)| {
-        let is_here = |(place, _): &&(Vec<String>, Option<&Summary>)| {
-            pick(place, &layout.panels) == panel
-                && pick(place, &layout.lines) == line
-                && layout.x.is_none_or(|axis| place[axis] == value)
-        };
-        let summary = report.points.iter().find(is_here)?.1?;
-        let y = (measure.value)(summary)?;
-        let tip = format!("{} at {value}: {}", line.join(" "), (measure.show)(y));
-        Some(Point { x, y, whisker: (measure.whisker)(summary), tip })
-    };
-    along.iter().filter_map(point).collect()
-}
-
-/// The paper's own numbers of this measure, at the points of one panel of which it gives them.
-fn marks(
-    report: &SweepReport<'_>,
-    layout: &Arrangement,
-    (panel, lines): (&[String], &[Vec<String>]),
-    along: &[(&str, f64)],
-    measure: &Measure,
-) -> Vec<Mark> {
-    let is_number =
-        |claim: &&Told| claim.right.is_none() && claim.over.is_none() && claim.measure.name() == measure.name;
-    let of = |claim: &Told, place: &Vec<String>, y: f64| {
-        let value = layout.x.map_or("all", |axis| place[axis].as_str());
-        let x = along.iter().find(|(at, _)| *at == value)?.1;
-        let tip = format!(
-            "the paper's {} of {}: {}",
-            measure.title,
-            pick(place, &layout.lines).join(" "),
-            (measure.show)(y)
-        );
-        let mark = || Mark { x, y, sign: Sign::Paper, tip: format!("{tip} ({})", claim.that) };
-        let line = pick(place, &layout.lines);
-        let is_drawn = lines.contains(&line);
-        (pick(place, &layout.panels) == panel && is_drawn).then(mark)
-    };
-    let claims = report.claims.iter().filter(is_number);
-    let numbers = claims.filter_map(|claim| Some((claim, claim.paper_number?)));
-    numbers.flat_map(|(claim, y)| claim.places.iter().filter_map(move |place| of(claim, place, y))).collect()
-}
-
-pub(super) fn panel_name(report: &SweepReport<'_>, layout: &Arrangement, panel: &[String]) -> String {
-    let name = |(&axis, value): (&usize, &String)| format!("{} {value}", report.experiment.axes[axis].name);
-    layout.panels.iter().zip(panel).map(name).collect::<Vec<_>>().join(", ")
-}
-
-/// The lower axis, and where each of its values stands: by value if all are numbers, else evenly.
-fn x_axis(report: &SweepReport<'_>, layout: &Arrangement, values: &[&str]) -> (Axis, Vec<f64>) {
-    let title = layout.x.map_or(String::new(), |axis| report.experiment.axes[axis].name.clone());
-    let labels = values.iter().map(|value| (*value).to_owned()).collect();
-    let number = |value: &&str| value.strip_suffix('%').unwrap_or(value).parse().ok();
-    let numbers: Option<Vec<f64>> = values.iter().map(number).collect();
-    match numbers {
-        Some(numbers) if is_geometric(&numbers) => {
-            (Axis { scale: Scale::through_logarithmic(&numbers), labels, title }, numbers)
-        }
-        Some(numbers) => (Axis { scale: Scale::through(&numbers), labels, title }, numbers),
-        None => {
-            let places: Vec<f64> = (0..values.len()).map(|place| place as f64).collect();
-            (Axis { scale: Scale::through(&places), labels, title }, places)
-        }
-    }
-}
-
-/// Whether each value is about the same multiple of the one before, as in 1, 2, 4, 8, 12.
-fn is_geometric(values: &[f64]) -> bool {
-    let multiples: Vec<f64> = values.windows(2).map(|two| two[1] / two[0]).collect();
-    let least = multiples.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = multiples.iter().copied().fold(0.0, f64::max);
-    values.len() >= 3 && values.iter().all(|&value| value > 0.0) && least >= 1.4 && most <= least * 1.6
-}
-
-/// From zero; logarithmic if the points differ so much that the lowest lines would lie on the axis.
-fn y_axis(measure: &Measure, lines: &[Line]) -> Axis {
-    const TOO_FAR_APART: f64 = 50.0;
-    let ends = |point: &Point| point.whisker.map_or([point.y, point.y], |(low, high)| [low, high]);
-    let values: Vec<f64> = lines.iter().flat_map(|line| &line.points).flat_map(ends).collect();
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(0.0, f64::max);
-    let logarithmic = low > 0.0 && high / low >= TOO_FAR_APART;
-    let scale = if logarithmic { Scale::powers_of_ten(low, high) } else { Scale::from_zero(high, 6) };
-    let labels = scale.ticks.iter().map(|&tick| (measure.tick)(tick)).collect();
-    let title = if logarithmic { format!("{}, logarithmic", measure.axis) } else { measure.axis.to_owned() };
-    Axis { scale, labels, title }
 }
 
 fn table(report: &SweepReport<'_>) -> Block {
@@ -588,14 +332,5 @@ mod tests {
         assert!(sourced("workload = 'micro'").is_none());
         let paper = sourced("workload = 'micro'\npaper = 'P'").expect("a source");
         assert_eq!((paper.paper.as_deref(), paper.text), (Some("P"), None));
-    }
-
-    #[test]
-    fn geometric_values_are_told_from_even_ones() {
-        assert!(is_geometric(&[1.0, 2.0, 4.0, 8.0]));
-        assert!(is_geometric(&[1.0, 2.0, 4.0, 8.0, 12.0]));
-        assert!(!is_geometric(&[1.0, 2.0, 3.0, 4.0]));
-        assert!(!is_geometric(&[0.0, 0.5, 0.9]));
-        assert!(!is_geometric(&[1.0, 2.0]));
     }
 }
