@@ -1,9 +1,10 @@
 //! What travels between workers, counted: what servers serve, and what a scan sends or migrates.
 
 use contract::{
-    Abort, Access, ArchitectureName, Arrangement, Client, Direction, Effort, Engine, EngineOptions, Indexing,
-    Instances, Key, Measurement, Outcome, PairName, PartitionFunction, Plan, Procedure, ProtocolName,
-    RowLength, Scan, Seat, Selection, Span, Support, TableDescription, TableId, Transaction, Until, Workload,
+    Abort, Access, ArchitectureName, Arrangement, ChannelName, Client, Direction, Effort, Engine,
+    EngineOptions, Indexing, Instances, Key, Measurement, Outcome, PairName, PartitionFunction, Plan,
+    Procedure, ProtocolName, RowLength, Scan, Seat, Selection, Span, Support, TableDescription, TableId,
+    Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Schedule, Simulation, explore, trace_hash};
@@ -23,6 +24,8 @@ enum Task {
     DeepUpdate,
     /// Scans so many.
     Scan { rows: usize },
+    /// Updates one row.
+    UpdateOne,
 }
 
 struct TaskClient {
@@ -59,6 +62,10 @@ impl Procedure for Touch {
         match self.task {
             Task::Update => self.update(txn)?,
             Task::DeepUpdate => self.update_deep(txn)?,
+            Task::UpdateOne => {
+                let change = &mut |bytes: &mut [u8]| bytes[0] ^= 1;
+                let _ = txn.update(T, Key(self.first), Span::whole(8), change)?;
+            }
             Task::Scan { rows } => {
                 let first = Key(self.first % (ROWS - rows as u64));
                 let scan = Scan {
@@ -85,14 +92,22 @@ impl Procedure for Touch {
             Task::Update | Task::DeepUpdate => (0..3).for_each(|n| {
                 plan.touch(T, Key((self.first + n) % ROWS), Span::whole(8), Access::Write);
             }),
+            Task::UpdateOne => plan.touch(T, Key(self.first), Span::whole(8), Access::Write),
             Task::Scan { .. } => plan.declare(T, Key(self.first % ROWS)),
         }
         Ok(())
     }
 
     fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
-        (0..3).for_each(|n| at(T, Key((self.first + n) % ROWS)));
+        match self.task {
+            Task::UpdateOne => at(T, Key(self.first)),
+            _ => (0..3).for_each(|n| at(T, Key((self.first + n) % ROWS))),
+        }
         !matches!(self.task, Task::Scan { .. })
+    }
+
+    fn kind(&self) -> usize {
+        usize::from(matches!(self.task, Task::UpdateOne))
     }
 
     fn encode(&self, into: &mut Vec<u8>) {
@@ -125,7 +140,7 @@ impl Workload for Task {
             rows: ROWS,
             capacity: ROWS,
             indexing: match *self {
-                Task::Update | Task::DeepUpdate => Indexing::Hashed,
+                Task::Update | Task::DeepUpdate | Task::UpdateOne => Indexing::Hashed,
                 Task::Scan { .. } => Indexing::Ordered,
             },
             partition: PartitionFunction::Remainder,
@@ -140,7 +155,13 @@ impl Workload for Task {
 }
 
 /// What a run of so many workers measures.
-fn run(pair: PairName, task: Task, workers: usize, until: Until, options: &EngineOptions) -> Measurement {
+fn run<W: Workload>(
+    pair: PairName,
+    task: W,
+    workers: usize,
+    until: Until,
+    options: &EngineOptions,
+) -> Measurement {
     let arrangement = ThisEngine::arrange(pair, workers, options);
     let Arrangement { layout, clients, .. } = arrangement.expect("so many workers");
     let mut store = ThisEngine::load(&task, layout, &|_| ()).expect("a small table");
@@ -337,6 +358,76 @@ fn a_fragment_takes_the_place_of_a_message_for_each_row() {
         assert!(!counts.is_empty(), "{pair}: somebody aborts, whatever the schedule");
         for (messages, commits) in counts {
             assert_eq!(2 * messages, of_two * commits, "{pair}, fragments {one_shot}");
+        }
+    }
+}
+
+/// Worker 0 has transactions at home only, those of the others span instances; they have no row in common.
+struct HomeBesideSpanning;
+
+struct OneOfThem {
+    stays_home: bool,
+    drawn: u64,
+}
+
+impl Client for OneOfThem {
+    type Procedure = Touch;
+
+    fn kinds(&self) -> &'static [&'static str] {
+        &["spanning", "at-home"]
+    }
+
+    fn next(&mut self) -> Touch {
+        self.drawn += 1;
+        match self.stays_home {
+            // Of two partitions the first has the even keys.
+            true => Touch { task: Task::UpdateOne, first: 2 * (self.drawn % 8) },
+            false => Touch { task: Task::Update, first: 16 + self.drawn % (ROWS - 18) },
+        }
+    }
+
+    fn decode(&mut self, bytes: &[u8]) -> Option<Touch> {
+        Some(Touch { task: Task::Update, first: u64::from_le_bytes(bytes.try_into().ok()?) })
+    }
+}
+
+impl Workload for HomeBesideSpanning {
+    type Client = OneOfThem;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        Task::Update.tables()
+    }
+
+    fn fill(&self, _: TableId, _: Key, _: &mut [u8]) {}
+
+    fn client(&self, seat: Seat) -> OneOfThem {
+        OneOfThem { stays_home: seat.worker == 0, drawn: 0 }
+    }
+}
+
+/// Nobody waits at worker 0, so nothing but its polling interval brings it to its sockets; and it has more transactions than it could poll, which it would after each.
+#[test]
+fn who_has_local_transactions_only_serves_other_instances_and_polls_no_more_often_than_it_must() {
+    let file = include_str!("../../../machines/westmere-ep-2x6.toml");
+    let machine = Description::parse(file).expect("a machine");
+    let duration = Duration::from_micros(400);
+    let until = Until::Interval { warmup: duration / 4, duration };
+    for protocol in [ProtocolName::NoWait, ProtocolName::Silo] {
+        let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
+        for (channel, calls) in [
+            (ChannelName::SharedMemory, None),
+            (ChannelName::Unix, machine.channels.unix),
+            (ChannelName::Tcp, machine.channels.tcp),
+        ] {
+            let instances = Instances::of(2);
+            let options =
+                EngineOptions { instances, channel, in_flight: 1.into(), ..EngineOptions::default() };
+            let measured = Simulation::of(&machine).run(|| run(pair, HomeBesideSpanning, 2, until, &options));
+            let [spanning, at_home] = [0, 1].map(|kind| measured.kinds[kind].commits);
+            assert_eq!(measured.all_aborts(), 0, "{pair}, {channel}: they have no row in common");
+            assert!(spanning > 0, "{pair}, {channel}: nobody was served beside {at_home} at home");
+            let polls = calls.map_or(0, |calls| duration.as_nanos() as u64 / calls.poll_ns);
+            assert!(at_home > polls, "{pair}, {channel}: {at_home} at home, and time for {polls} polls");
         }
     }
 }
