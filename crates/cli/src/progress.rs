@@ -108,7 +108,7 @@ impl Runs {
             Some(over) => over as f64 + parts(self.began.elapsed()).min(1.0),
             None => 0.0,
         };
-        over / self.all.max(1) as f64
+        part_of(over, self.all)
     }
 
     /// What a simulated machine tells of itself; nothing for the hardware.
@@ -338,6 +338,11 @@ impl Drop for Steps {
     }
 }
 
+/// The part of `all` that `over` are; a sum of times that was rounded is not more than all.
+fn part_of(over: f64, all: usize) -> f64 {
+    (over / all.max(1) as f64).min(1.0)
+}
+
 /// What a panicking thread left is as good as before: only a picture is drawn from it.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -364,6 +369,20 @@ mod tests {
             .fold(template.to_owned(), |text, (key, length)| text.replace(key, &"x".repeat(*length)));
         assert!(!text.contains('{'), "{text}");
         text.chars().count()
+    }
+
+    /// What is left is a time: never below zero, however many runs of however many microseconds are over.
+    #[test]
+    fn all_runs_are_all_whatever_is_rounded() {
+        let mut rounded = 0;
+        for all in 1..60 {
+            for each in (1..600).map(Duration::from_micros) {
+                let over = (each * all as u32).as_secs_f64() / each.as_secs_f64();
+                rounded += usize::from(over > all as f64);
+                assert!((1.0 - part_of(over, all)) >= 0.0, "{all} runs of {each:?}");
+            }
+        }
+        assert!(rounded > 0, "some are");
     }
 
     #[test]

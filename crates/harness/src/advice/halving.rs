@@ -1,5 +1,5 @@
-//! Successive halving (Jamieson and Talwalkar, AISTATS 2016): all candidates run shortly, the better half runs on for longer, and so on. The time
-//! of a heat is about that of the one before: half of the candidates, for twice the time.
+//! Successive halving (Jamieson and Talwalkar, AISTATS 2016), by thirds, as Hyperband has it by default (Li and others, JMLR 2018): all candidates run shortly, the best third
+//! runs on for longer, and so on. The time of a heat is about that of the one before: a third of the candidates, for three times the time.
 //!
 //! Candidates are systems with a number of workers. It ends once no more systems are left than reach the final.
 
@@ -7,6 +7,9 @@ use super::{Candidate, Goal};
 use crate::failure::Failure;
 use crate::results::System;
 use std::cmp::Ordering;
+
+/// One in so many goes on, for so many times the time.
+pub(super) const PARTS: usize = 3;
 
 /// Runs heats until `finalists` systems are left at most; answers what they brought, best first, heat by heat. `run` measures candidates in the heat of a number; who
 /// is missing from what it answers was not measured, and does not run again; if all are missing it was interrupted.
@@ -26,9 +29,9 @@ pub(super) fn halve<T>(
         order.sort_by(&better);
         let known: Vec<Candidate> = order.iter().map(&who).collect();
         heats.push(order);
-        // Half, and never fewer systems than reach the final.
+        // A third, and never fewer systems than reach the final.
         let is_enough = |end: &usize| systems(&known[..*end]) >= finalists;
-        let kept = (known.len().div_ceil(2)..known.len()).find(is_enough).unwrap_or(known.len());
+        let kept = (known.len().div_ceil(PARTS)..known.len()).find(is_enough).unwrap_or(known.len());
         candidates = known[..kept].to_vec();
         if kept == known.len() || systems(&candidates) <= finalists {
             return Ok(heats);
@@ -87,24 +90,24 @@ mod tests {
     }
 
     #[test]
-    fn the_better_half_runs_on() {
-        let candidates = all(&[2], 16);
+    fn the_best_third_runs_on() {
+        let candidates = all(&[2], 12);
         assert_eq!(
             raced(&candidates, 4, None),
-            (vec![16, 8], (0..8).collect()),
-            "the half of 8 are the finalists"
+            (vec![12], (0..12).collect()),
+            "the third of 12 are the finalists"
         );
-        assert_eq!(raced(&candidates, 2, None).0, [16, 8, 4]);
+        assert_eq!(raced(&candidates, 2, None).0, [12, 4]);
         assert_eq!(
             raced(&candidates, 2, Some(0)),
-            (vec![15, 8, 4], vec![1, 2, 3, 4]),
+            (vec![11, 4], vec![1, 2, 3, 4]),
             "who is not measured is out"
         );
     }
 
     #[test]
     fn systems_are_counted_once_whatever_their_workers() {
-        // The better half are two systems, each with 8 and with 2 workers; three are to reach the final.
+        // The best third are two systems at most, each with 8 and with 2 workers; three are to reach the final.
         let mut candidates = all(&[8, 2], 4);
         candidates.sort_by_key(|one| PairName::all().position(|pair| pair == one.pair));
         let (heats, last) = raced(&candidates, 3, None);

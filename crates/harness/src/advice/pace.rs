@@ -1,5 +1,6 @@
 //! How long each stage takes.
 
+use super::halving::PARTS;
 use std::time::Duration;
 
 /// How long something runs, and how often.
@@ -16,7 +17,7 @@ pub struct Length {
 /// The lengths of an advice's stages on one machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// The first heat; each further one is twice as long.
+    /// The first heat; each further one is three times as long ([`PARTS`]).
     pub first: Length,
     /// No heat is longer, and the final's repetitions are as long.
     pub longest: Length,
@@ -41,10 +42,10 @@ impl Pace {
         };
         Pace {
             first: of(20, 40, 1),
-            longest: of(100, 300, 3),
-            point: of(20, 80, 3),
+            longest: of(60, 200, 3),
+            point: of(20, 60, 3),
             epochs: EPOCHS,
-            before_points: Some(Duration::from_secs(75)),
+            before_points: Some(Duration::from_secs(60)),
         }
     }
 
@@ -55,8 +56,8 @@ impl Pace {
             |warmup, duration, repeat| Length { warmup: share(warmup), duration: share(duration), repeat };
         Pace {
             first: of(1400, 1400, 1),
-            longest: of(2800, 4000, 3),
-            point: of(1000, 1600, 2),
+            longest: of(2400, 3000, 3),
+            point: of(1000, 1200, 2),
             epochs: EPOCHS,
             before_points: None,
         }
@@ -80,7 +81,7 @@ impl Pace {
 
     /// The heat of a number, from 0.
     pub fn heat(&self, number: usize) -> Length {
-        let factor = 1u32 << number.min(16);
+        let factor = (PARTS as u32).pow(number.min(10) as u32);
         Length {
             warmup: (self.first.warmup * factor).min(self.longest.warmup),
             duration: (self.first.duration * factor).min(self.longest.duration),
@@ -104,14 +105,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heats_double_until_they_are_as_long_as_the_final() {
+    fn heats_grow_until_they_are_as_long_as_the_final() {
         let pace = Pace::on_hardware();
         let ms = |heat| pace.heat(heat).duration.as_millis();
-        assert_eq!([ms(0), ms(1), ms(2), ms(3), ms(60)], [40, 80, 160, 300, 300]);
+        assert_eq!([ms(0), ms(1), ms(2), ms(3), ms(60)], [40, 120, 200, 200, 200]);
         assert_eq!(pace.heat(9).repeat, 1);
         let twice = pace.times(2.0);
         assert_eq!((twice.first.duration.as_millis(), twice.last().repeat, twice.epochs), (80, 3, 20));
-        assert_eq!(twice.before_points, Some(Duration::from_secs(150)));
+        assert_eq!(twice.before_points, Some(Duration::from_secs(120)));
         assert_eq!(Pace::simulated(72).first.duration, Duration::from_micros(20));
         assert_eq!(Pace::simulated(4).times(0.5).first.duration, Duration::from_micros(175));
     }
