@@ -452,28 +452,28 @@ pub fn of_advice(advice: &Advice, warnings: &[String], folder: Option<&Folder>) 
     for machine in &advice.machines {
         let mut table = ruled(&head, &[0, 2, 3, 4, 5, 6, 7, 8]);
         for (position, row) in machine.ranking.iter().enumerate() {
-            let mark = if position > 0 && !row.is_told_apart { "~" } else { "" };
+            let mark = if position > 0 && !row.figures.is_told_apart { "~" } else { "" };
             table.add_row([
                 format!("{}{mark}", position + 1),
                 row.system.clone(),
                 row.workers.to_string(),
                 row.partitions.to_string(),
-                thousands(row.throughput_per_s),
+                thousands(row.figures.throughput_per_s),
                 part_of_best(row.part_of_best),
-                latency_if_any(row.latency_p99_ns),
+                latency_if_any(row.figures.latency_p99_ns),
                 ratio(row.abort_rate),
                 percent(row.time_share.wait),
             ]);
         }
         let finding = machine.finding.iter().map(|sentence| format!("  {sentence}\n")).collect::<String>();
         let _ = write!(text, "\non {}\n{finding}\n{table}\n", machine.shown());
-        if machine.ranking.iter().skip(1).any(|row| !row.is_told_apart) {
+        if machine.ranking.iter().skip(1).any(|row| !row.figures.is_told_apart) {
             text += "~ is not told apart from the best\n";
         }
         for row in machine.ranking.iter().filter(|row| !row.failed_checks.is_empty()) {
             let _ = writeln!(text, "FAILED: {} under {}", row.failed_checks.join(", "), row.system);
         }
-        let _ = writeln!(text, "again: {}", machine.ranking[0].command);
+        let _ = writeln!(text, "again: {}", machine.ranking[0].figures.command);
         if let Some(levels) = machine.durability_levels.as_ref().filter(|levels| !levels.tried.is_empty()) {
             text += &of_levels(levels);
         }
@@ -487,9 +487,9 @@ fn of_levels(levels: &Levels) -> String {
     for level in &levels.tried {
         table.add_row([
             level.level.clone(),
-            thousands(level.throughput_per_s),
+            thousands(level.figures.throughput_per_s),
             part_of_best(level.part_of_none),
-            latency_if_any(level.latency_p99_ns),
+            latency_if_any(level.figures.latency_p99_ns),
             level.survives.to_owned(),
         ]);
     }

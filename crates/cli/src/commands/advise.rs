@@ -532,7 +532,7 @@ mod tests {
         let verdict = &told.verdict;
         assert_eq!((verdict.servers, verdict.partitions as usize), (Some(shares.chosen), shares.chosen));
         assert_eq!(
-            told.ranking[0].throughput_per_s, shares.tried[0].throughput_per_s,
+            told.ranking[0].figures.throughput_per_s, shares.tried[0].figures.throughput_per_s,
             "ranked at that share"
         );
         let sentence = format!("Of its 40 workers {} keep the lock tables: ", shares.chosen);

@@ -6,7 +6,7 @@
 //! Commits are acknowledged by the epoch: a level runs for whole epochs. A simulated machine would take minutes for epochs of 40 ms: there they last one and a half times as long as a sync.
 
 use super::verdict::told_apart;
-use super::{Candidate, Goal, Length, Pace, Run, Trials};
+use super::{Candidate, Figures, Goal, Length, Pace, Run, Trials};
 use crate::failure::Failure;
 use crate::measure::After;
 use crate::results::System;
@@ -52,24 +52,11 @@ pub struct LevelTold {
     pub level: String,
     /// What an acknowledged commit survives, in words.
     pub survives: &'static str,
-    /// Acknowledged commits per second: the median over the repetitions.
-    pub throughput_per_s: f64,
-    /// The slowest repetition.
-    pub throughput_min: f64,
-    /// The fastest.
-    pub throughput_max: f64,
-    /// So often it ran.
-    pub repetitions: usize,
-    /// As a part of what there is without a log.
+    /// Its throughput as a part of what there is without a log.
     pub part_of_none: f64,
-    /// Whether repetitions tell that it has less than there is without a log.
-    pub is_told_apart: bool,
-    /// Until the commit is acknowledged, in nanoseconds; `null` if it is not known.
-    pub latency_p99_ns: Option<u64>,
-    /// Whether it fulfils the goal.
-    pub meets_goal: bool,
-    /// The line that measures it again.
-    pub command: String,
+    /// Beside those without a log.
+    #[serde(flatten)]
+    pub figures: Figures,
 }
 
 /// Measures `best` at every level; nothing after an interrupt.
@@ -141,9 +128,10 @@ fn worth_it(tried: &[LevelTold]) -> Option<String> {
     let mut best = without;
     // From the weakest on: who comes later survives as much or more.
     for level in tried.iter().skip(1) {
-        let is_kept = level.meets_goal && level.part_of_none >= WORTH_IT;
-        let is_stronger = level.survives != best.survives || level.throughput_per_s > best.throughput_per_s;
-        if without.meets_goal && is_kept && is_stronger {
+        let is_kept = level.figures.meets_goal && level.part_of_none >= WORTH_IT;
+        let is_faster = level.figures.throughput_per_s > best.figures.throughput_per_s;
+        let is_stronger = level.survives != best.survives || is_faster;
+        if without.figures.meets_goal && is_kept && is_stronger {
             best = level;
         }
     }
@@ -161,25 +149,18 @@ impl LevelTold {
         LevelTold {
             level: summary.durability.to_string(),
             survives: survives(summary.durability),
-            throughput_per_s: summary.throughput_per_s,
-            throughput_min: summary.throughput_min,
-            throughput_max: summary.throughput_max,
-            repetitions: summary.repetitions,
             part_of_none: summary.throughput_per_s / without.summary.throughput_per_s,
-            is_told_apart,
-            latency_p99_ns: summary.latency_ns.as_ref().map(|latency| latency.p99),
-            meets_goal: trials.goal.is_met(system),
-            command: trials.command(trials.workload, system),
+            figures: Figures::of(trials, system, is_told_apart),
         }
     }
 
     /// What it costs, in words.
     fn cost(&self) -> String {
-        let p99 =
-            self.latency_p99_ns.map_or(String::new(), |ns| format!(", 99 of 100 within {}", latency(ns)));
-        let missed = if self.meets_goal { "" } else { ", which misses the goal" };
+        let Figures { latency_p99_ns, meets_goal, is_told_apart, .. } = self.figures;
+        let p99 = latency_p99_ns.map_or(String::new(), |ns| format!(", 99 of 100 within {}", latency(ns)));
+        let missed = if meets_goal { "" } else { ", which misses the goal" };
         let lost = 1.0 - self.part_of_none;
-        match (self.is_told_apart, lost < 0.005) {
+        match (is_told_apart, lost < 0.005) {
             (_, true) => format!("costs no throughput{p99}{missed}"),
             (true, false) => format!("costs {}{p99}{missed}", percent(lost)),
             (false, false) => format!("costs {}, not told apart from nothing{p99}{missed}", percent(lost)),
@@ -241,7 +222,7 @@ impl Levels {
 
 impl LevelTold {
     fn and_p99(&self) -> String {
-        self.latency_p99_ns.map_or(String::new(), |ns| format!(" (99 of 100 within {})", latency(ns)))
+        self.figures.latency_p99_ns.map_or(String::new(), |ns| format!(" (99 of 100 within {})", latency(ns)))
     }
 }
 
@@ -253,15 +234,17 @@ mod tests {
         LevelTold {
             level: of.to_string(),
             survives: survives(of),
-            throughput_per_s,
-            throughput_min: throughput_per_s,
-            throughput_max: throughput_per_s,
-            repetitions: 3,
             part_of_none: throughput_per_s / 100.0,
-            is_told_apart: throughput_per_s < 99.0,
-            latency_p99_ns: Some(40_000),
-            meets_goal,
-            command: String::new(),
+            figures: Figures {
+                throughput_per_s,
+                throughput_min: throughput_per_s,
+                throughput_max: throughput_per_s,
+                repetitions: 3,
+                latency_p99_ns: Some(40_000),
+                meets_goal,
+                is_told_apart: throughput_per_s < 99.0,
+                command: String::new(),
+            },
         }
     }
 

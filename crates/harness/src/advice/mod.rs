@@ -1,7 +1,7 @@
 //! Which system to take for a workload on a machine, by how much, why, and where another one would be better.
 //!
 //! 1. *Heats* (`halving.rs`): every system of the matrix that fits, with all cores and with a quarter of them (`candidates.rs`), runs shortly.
-//!    The better half runs longer, and so on, until few are left. What is seldom best is seldom measured.
+//!    The best third runs longer, and so on, until few are left. What is seldom best is seldom measured.
 //! 2. *The final*: the systems that are left, and the best of some architectures of which none is, with all cores, half, a quarter and one, in several repetitions. Of each the best number of workers counts,
 //!    and of numbers that are as good the least. Each system is audited once; under whom a check fails is not recommended.
 //!    Where some workers serve, other shares of them run in the same rounds (`shares.rs`).
@@ -17,6 +17,7 @@
 mod axes;
 mod candidates;
 mod command;
+mod figures;
 mod flips;
 mod halving;
 mod levels;
@@ -30,6 +31,7 @@ mod words;
 pub use axes::{AxisKind, AxisOf, axes_of};
 pub use candidates::Candidate;
 pub use command::words;
+pub use figures::Figures;
 pub use flips::{AxisPoint, AxisTold, Flip, Standing};
 pub use levels::{LevelTold, Levels};
 pub use pace::{Length, Pace};

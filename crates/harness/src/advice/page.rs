@@ -53,7 +53,7 @@ fn lead(advice: &Advice) -> String {
         )
     });
     format!(
-        "The most throughput{goal}; durability {}. All systems considered in heats, the better half of each for twice the time, and the last of them in a final; of numbers of workers with 97 % of a system's most throughput the fewest; in {:.0} s{}.",
+        "The most throughput{goal}; durability {}. All systems considered in heats, the best third of each for three times the time, and the last of them in a final; of numbers of workers with 97 % of a system's most throughput the fewest; in {:.0} s{}.",
         advice.durability,
         advice.took_s,
         if advice.interrupted { "; interrupted: some of it is missing" } else { "" }
@@ -77,8 +77,8 @@ fn in_short(advice: &Advice) -> Block {
             Cell::number(best.workers.to_string()),
             Cell::number(best.partitions.to_string()),
             Cell::words(&*machine.verdict.durability),
-            Cell::number(thousands(best.throughput_per_s)),
-            Cell::number(latency_if_any(best.latency_p99_ns)),
+            Cell::number(thousands(best.figures.throughput_per_s)),
+            Cell::number(latency_if_any(best.figures.latency_p99_ns)),
             Cell::verdict(next),
         ]
     };
@@ -120,10 +120,10 @@ fn on_machine(machine: &OnMachine) -> Vec<Block> {
 fn throughputs(machine: &OnMachine) -> Block {
     let bar = |(rank, row): (usize, &Row)| Bar {
         label: row.system.clone(),
-        value: row.throughput_per_s,
-        low: row.throughput_min,
-        high: row.throughput_max,
-        text: thousands(row.throughput_per_s),
+        value: row.figures.throughput_per_s,
+        low: row.figures.throughput_min,
+        high: row.figures.throughput_max,
+        text: thousands(row.figures.throughput_per_s),
         series: rank % SERIES,
     };
     let bars: Vec<Bar> = machine.ranking.iter().enumerate().map(bar).collect();
@@ -151,8 +151,8 @@ fn ranking(machine: &OnMachine) -> Block {
         "memory",
     ];
     let row = |(position, row): (usize, &Row)| {
-        let mark = if position > 0 && !row.is_told_apart { "~" } else { "" };
-        let missed = match (row.failed_checks.is_empty(), row.meets_goal) {
+        let mark = if position > 0 && !row.figures.is_told_apart { "~" } else { "" };
+        let missed = match (row.failed_checks.is_empty(), row.figures.meets_goal) {
             (false, _) => format!(" FAILED {}", row.failed_checks.join(", ")),
             (true, false) => " misses the goal".to_owned(),
             (true, true) => String::new(),
@@ -162,9 +162,9 @@ fn ranking(machine: &OnMachine) -> Block {
             Cell::words(format!("{}{missed}", row.system)),
             Cell::number(row.workers.to_string()),
             Cell::number(row.partitions.to_string()),
-            Cell::number(thousands(row.throughput_per_s)),
+            Cell::number(thousands(row.figures.throughput_per_s)),
             Cell::number(part_of_best(row.part_of_best)),
-            Cell::number(latency_if_any(row.latency_p99_ns)),
+            Cell::number(latency_if_any(row.figures.latency_p99_ns)),
             Cell::number(ratio(row.abort_rate)),
             Cell::number(percent(row.time_share.wait)),
             Cell::number(percent(row.time_share.abort)),
@@ -221,15 +221,15 @@ fn checks(machine: &OnMachine) -> Block {
 fn levels(machine: &OnMachine) -> Option<Block> {
     let Levels { tried, recommended, .. } = machine.durability_levels.as_ref()?;
     let row = |level: &LevelTold| {
-        let mark = if level.level != "none" && !level.is_told_apart { "~" } else { "" };
+        let mark = if level.level != "none" && !level.figures.is_told_apart { "~" } else { "" };
         let taken = if Some(&level.level) == recommended.as_ref() { " (take)" } else { "" };
-        let missed = if level.meets_goal { "" } else { " misses the goal" };
+        let missed = if level.figures.meets_goal { "" } else { " misses the goal" };
         vec![
             Cell::words(format!("{}{mark}{taken}{missed}", level.level)),
             Cell::words(level.survives),
-            Cell::number(thousands(level.throughput_per_s)),
+            Cell::number(thousands(level.figures.throughput_per_s)),
             Cell::number(part_of_best(level.part_of_none)),
-            Cell::number(latency_if_any(level.latency_p99_ns)),
+            Cell::number(latency_if_any(level.figures.latency_p99_ns)),
         ]
     };
     (!tried.is_empty()).then(|| Block::Table {
@@ -248,15 +248,15 @@ fn levels(machine: &OnMachine) -> Option<Block> {
 
 /// A row for each share of a system's workers.
 fn shares(machine: &OnMachine, Shares { system, workers, kept, chosen, tried, .. }: &Shares) -> Block {
-    let best = tried.first().map_or(0.0, |best| best.throughput_per_s);
+    let best = tried.first().map_or(0.0, |best| best.figures.throughput_per_s);
     let row = |(position, share): (usize, &ShareTried)| {
-        let mark = if position > 0 && !share.is_told_apart { "~" } else { "" };
+        let mark = if position > 0 && !share.figures.is_told_apart { "~" } else { "" };
         let taken = if share.servers == *chosen { " (take)" } else { "" };
         vec![
             Cell::words(format!("{}{mark}{taken}", share.servers)),
-            Cell::number(thousands(share.throughput_per_s)),
-            Cell::number(part_of_best(share.throughput_per_s / best)),
-            Cell::number(latency_if_any(share.latency_p99_ns)),
+            Cell::number(thousands(share.figures.throughput_per_s)),
+            Cell::number(part_of_best(share.figures.throughput_per_s / best)),
+            Cell::number(latency_if_any(share.figures.latency_p99_ns)),
         ]
     };
     Block::Table {
@@ -317,14 +317,14 @@ fn flipped(times: usize) -> String {
 }
 
 fn commands(machine: &OnMachine) -> Block {
-    let row = |row: &Row| vec![Cell::words(&row.system), Cell::prose(&row.command)];
+    let row = |row: &Row| vec![Cell::words(&row.system), Cell::prose(&row.figures.command)];
     let levels = machine.durability_levels.iter().flat_map(|levels| &levels.tried);
     let level = |level: &LevelTold| {
-        vec![Cell::words(format!("durability {}", level.level)), Cell::prose(&level.command)]
+        vec![Cell::words(format!("durability {}", level.level)), Cell::prose(&level.figures.command)]
     };
     let share = |(shares, share): (&Shares, &ShareTried)| {
         let who = format!("{} with {} of {} workers", shares.system, share.servers, shares.workers);
-        vec![Cell::words(who), Cell::prose(&share.command)]
+        vec![Cell::words(who), Cell::prose(&share.figures.command)]
     };
     let shares = machine.shares.iter().flat_map(|of| of.tried.iter().map(move |tried| (of, tried)));
     let rows = machine.ranking.iter().map(row).chain(levels.map(level)).chain(shares.map(share));

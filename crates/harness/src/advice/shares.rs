@@ -6,7 +6,7 @@
 use super::candidates::usual;
 use super::halving::in_order;
 use super::verdict::told_apart;
-use super::{Candidate, Trials};
+use super::{Candidate, Figures, Trials};
 use crate::results::System;
 use crate::summary::Check;
 use crate::text::numbers::ratio;
@@ -37,22 +37,9 @@ pub struct Shares {
 pub struct ShareTried {
     /// Workers that serve.
     pub servers: usize,
-    /// Commits per second: the median over the repetitions.
-    pub throughput_per_s: f64,
-    /// The slowest repetition.
-    pub throughput_min: f64,
-    /// The fastest.
-    pub throughput_max: f64,
-    /// So often it ran.
-    pub repetitions: usize,
-    /// In nanoseconds; `null` if it is not known.
-    pub latency_p99_ns: Option<u64>,
-    /// Whether it fulfils the goal.
-    pub meets_goal: bool,
-    /// Whether it is told apart from the first of them.
-    pub is_told_apart: bool,
-    /// The line that measures it again.
-    pub command: String,
+    /// Beside the best share's.
+    #[serde(flatten)]
+    pub figures: Figures,
 }
 
 /// The further shares of those of `finalists` that have the choice: with the most workers, and with the number with which they did best in their last heat.
@@ -105,19 +92,9 @@ fn best_of<E: Engine>(trials: &Trials<'_, E>, mut shares: Vec<System>) -> (Syste
     let best = if is_told_apart[default] { 0 } else { default };
     let per_s = |position: usize| shares[position].summary.throughput_per_s;
     let times = per_s(best) / per_s(default);
-    let of = |(system, &is_told_apart): (&System, &bool)| {
-        let summary = &system.summary;
-        ShareTried {
-            servers: Candidate::of(system).servers,
-            throughput_per_s: summary.throughput_per_s,
-            throughput_min: summary.throughput_min,
-            throughput_max: summary.throughput_max,
-            repetitions: summary.repetitions,
-            latency_p99_ns: summary.latency_ns.as_ref().map(|latency| latency.p99),
-            meets_goal: trials.goal.is_met(system),
-            is_told_apart,
-            command: trials.command(trials.workload, system),
-        }
+    let of = |(system, &is_told_apart): (&System, &bool)| ShareTried {
+        servers: Candidate::of(system).servers,
+        figures: Figures::of(trials, system, is_told_apart),
     };
     let tried: Vec<ShareTried> = shares.iter().zip(&is_told_apart).map(of).collect();
     let mut chosen = shares.remove(best);
@@ -199,13 +176,18 @@ mod tests {
         assert_eq!(taken, [5, 2], "one each, in their order");
         let [shares] = &shares[..] else { panic!("only one has a choice: {shares:?}") };
         assert_eq!((shares.usual, shares.chosen, shares.kept.as_str()), (2, 5, "partitions"));
-        let order: Vec<_> = shares.tried.iter().map(|tried| (tried.servers, tried.is_told_apart)).collect();
+        let order: Vec<_> =
+            shares.tried.iter().map(|tried| (tried.servers, tried.figures.is_told_apart)).collect();
         assert_eq!(order, [(5, false), (2, true), (1, true)]);
         assert_eq!(
             shares.in_a_sentence(),
             "Of its 10 workers 5 keep the partitions: 1.50 times what 2, a fifth, bring."
         );
-        assert!(shares.tried[0].command.contains(" --servers 5"), "{}", shares.tried[0].command);
+        assert!(
+            shares.tried[0].figures.command.contains(" --servers 5"),
+            "{}",
+            shares.tried[0].figures.command
+        );
 
         // A higher median by noise is none.
         let (taken, shares) = settled(vec![of(5, [60.0, 110.0, 160.0]), usual(), of(1, [50.0, 50.1, 50.2])]);

@@ -3,7 +3,7 @@
 use super::halving::in_order;
 use super::levels::Levels;
 use super::shares::Shares;
-use super::{Candidate, Goal, Trials};
+use super::{Candidate, Figures, Goal, Trials};
 use crate::confidence::beside_best;
 use crate::failure::Failure;
 use crate::results::System;
@@ -40,22 +40,11 @@ pub struct Row {
     pub servers: Option<usize>,
     /// Partitions of every table; under ORTHRUS of their locks.
     pub partitions: u32,
-    /// Commits per second: the median over the repetitions.
-    pub throughput_per_s: f64,
-    /// The slowest repetition.
-    pub throughput_min: f64,
-    /// The fastest.
-    pub throughput_max: f64,
-    /// So often it ran.
-    pub repetitions: usize,
-    /// As a part of the best one's.
+    /// Beside the best one's, from which a check that failed under only one of the two tells it apart, too.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Its throughput as a part of the best one's.
     pub part_of_best: f64,
-    /// Whether repetitions tell it apart from the best, the model's error allowed for, or only one of the two keeps the goal, or has passed its checks; false of the best itself.
-    pub is_told_apart: bool,
-    /// In nanoseconds, retries included; `null` if it is not known.
-    pub latency_p99_ns: Option<u64>,
-    /// Whether it fulfils the goal.
-    pub meets_goal: bool,
     /// Aborts per commit.
     pub abort_rate: f64,
     /// Where the time goes.
@@ -69,8 +58,6 @@ pub struct Row {
     /// Checks that passed; told on the page.
     #[serde(skip)]
     pub passed_checks: Vec<String>,
-    /// The line that measures it again.
-    pub command: String,
 }
 
 /// What to take.
@@ -179,6 +166,7 @@ pub(super) fn of<E: Engine>(trials: &Trials<'_, E>, raced: Vec<System>) -> Resul
             such.map(|check| check.name.clone()).collect::<Vec<String>>()
         };
         let failed_checks = names(false);
+        let is_told_apart = is_told_apart || !failed_checks.is_empty() && !ranking.is_empty();
         ranking.push(Row {
             system: summary.system(),
             architecture: summary.architecture.clone(),
@@ -186,21 +174,14 @@ pub(super) fn of<E: Engine>(trials: &Trials<'_, E>, raced: Vec<System>) -> Resul
             workers: summary.workers,
             servers: candidate.kept_by_servers().map(|_| candidate.servers),
             partitions: E::arrange(candidate.pair, summary.workers, &engine)?.homes,
-            throughput_per_s: summary.throughput_per_s,
-            throughput_min: summary.throughput_min,
-            throughput_max: summary.throughput_max,
-            repetitions: summary.repetitions,
+            figures: Figures::of(trials, system, is_told_apart),
             part_of_best: if best == 0.0 { 0.0 } else { summary.throughput_per_s / best },
-            is_told_apart: is_told_apart || !failed_checks.is_empty() && !ranking.is_empty(),
-            latency_p99_ns: summary.latency_ns.as_ref().map(|latency| latency.p99),
-            meets_goal: trials.goal.is_met(system),
             abort_rate: summary.abort_rate,
             time_share: summary.time_share,
             messages_per_txn: messages(summary),
             memory_bytes: summary.memory.bytes,
             failed_checks,
             passed_checks: names(true),
-            command: trials.command(trials.workload, system),
         });
     }
     let candidates = systems.iter().map(Candidate::of).collect();
@@ -249,12 +230,12 @@ fn verdict(systems: &[System], ranking: &[Row]) -> Verdict {
     let best = &ranking[0];
     let beside = |position: usize| {
         let (row, summary) = (&ranking[position], &systems[position].summary);
-        let times = best.throughput_per_s / row.throughput_per_s;
+        let times = best.figures.throughput_per_s / row.figures.throughput_per_s;
         Beside { system: row.system.clone(), times, why: because(&systems[0].summary, summary) }
     };
-    let is_behind = |row: &Row| row.is_told_apart && row.failed_checks.is_empty();
+    let is_behind = |row: &Row| row.figures.is_told_apart && row.failed_checks.is_empty();
     let mut behind = (1..ranking.len()).filter(|position| is_behind(&ranking[*position]));
-    let ties = ranking.iter().skip(1).filter(|row| !row.is_told_apart).map(|row| row.system.clone());
+    let ties = ranking.iter().skip(1).filter(|row| !row.figures.is_told_apart).map(|row| row.system.clone());
     Verdict {
         is_sound: best.failed_checks.is_empty(),
         system: best.system.clone(),
@@ -263,7 +244,7 @@ fn verdict(systems: &[System], ranking: &[Row]) -> Verdict {
         partitions: best.partitions,
         durability: systems[0].summary.durability.to_string(),
         ties: ties.collect(),
-        meets_goal: best.meets_goal,
+        meets_goal: best.figures.meets_goal,
         next: behind.next().map(beside),
         worst: None,
     }

@@ -91,11 +91,11 @@ impl OnMachine {
 
     /// Who is not told apart from the best, and how far they are from it.
     fn not_told_apart(&self) -> Option<String> {
-        let level: Vec<&Row> = self.ranking.iter().skip(1).filter(|row| !row.is_told_apart).collect();
+        let level: Vec<&Row> = self.ranking.iter().skip(1).filter(|row| !row.figures.is_told_apart).collect();
         let parts = || level.iter().map(|row| row.part_of_best);
         let (least, most) = (parts().fold(f64::INFINITY, f64::min), parts().fold(0.0, f64::max));
         let systems: Vec<String> = level.iter().map(|row| row.system.clone()).collect();
-        let by = match (self.ranking.iter().all(|row| row.repetitions == 1), self.model_error) {
+        let by = match (self.ranking.iter().all(|row| row.figures.repetitions == 1), self.model_error) {
             (true, _) => "each ran once, which tells nothing apart".to_owned(),
             (false, Some(error)) => {
                 format!("by these repetitions and a model that may be off by {} times", ratio(error))
@@ -155,13 +155,15 @@ fn taken(best: &Row, durability: &str) -> String {
         best.system,
         counted(best.workers, "worker"),
         counted(best.partitions as usize, "partition"),
-        thousands(best.throughput_per_s),
-        best.latency_p99_ns.map_or(String::new(), |p99| format!(", 99 of 100 within {}", latency(p99)))
+        thousands(best.figures.throughput_per_s),
+        best.figures
+            .latency_p99_ns
+            .map_or(String::new(), |p99| format!(", 99 of 100 within {}", latency(p99)))
     )
 }
 
 fn against_goal(best: &Row, goal: &str) -> String {
-    match best.meets_goal {
+    match best.figures.meets_goal {
         true => format!("It keeps the goal of {goal}."),
         false => format!("None of the final keeps the goal of {goal}: it comes closest."),
     }
