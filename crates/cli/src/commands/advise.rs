@@ -17,6 +17,7 @@ use harness::failure::INTERRUPTED;
 use harness::folder::Folder;
 use harness::results::Surroundings;
 use harness::text::durations;
+use harness::validation::{ModelErrors, SystemKind};
 use harness::{BadValue, Failure, Observer, RunOptions};
 use std::path::Path;
 use std::process::ExitCode;
@@ -39,7 +40,7 @@ pub fn arguments() -> Command {
     let command = Command::new("advise")
         .about("Say which system to take for a workload, on which machine, and why")
         .after_help(
-            "Every system runs shortly, the better half for longer, and so on; the last ones are compared in a final, and along the workload's skew, the share of \
+            "Every system runs shortly, the best third for longer, and so on; the last ones are compared in a final, and along the workload's skew, the share of \
              its transactions that cross partitions, and cores. Answers in about two minutes on two idle cores; tables of more rows than it takes by itself are loaded many times, and take longer. A workload's file may say its goal ([goal]).",
         )
         .arg(option("on", "MACHINES", format!("'hardware', and machines to simulate, between commas [default: {MACHINES}]")))
@@ -179,8 +180,13 @@ fn rows(workload: &AnyWorkload) -> Option<(&'static str, u64)> {
 /// How far the model of a simulated machine is off between systems, if it is known.
 fn model_error(machine: Machine, surroundings: &Surroundings) -> Option<f64> {
     let is_simulated = matches!(machine, Machine::Simulated(_));
-    let errors = surroundings.validated.as_ref().ok().filter(|_| is_simulated)?;
-    Some(errors.of("throughput")?.between_systems)
+    between_candidates(surroundings.validated.as_ref().ok().filter(|_| is_simulated)?)
+}
+
+/// The model's error between candidates, which are systems of one instance; `None` if it was not measured.
+fn between_candidates(errors: &ModelErrors) -> Option<f64> {
+    let (error, _) = errors.of_kind("throughput", SystemKind::OneInstance)?;
+    Some(error.between_systems)
 }
 
 /// The machines of a list, each with what `--on` takes for it.
@@ -346,10 +352,9 @@ fn warnings(advice: &Advice, surroundings: &Surroundings) -> Vec<String> {
     if advice.machines.iter().any(|machine| machine.simulated) {
         warnings.push(match &surroundings.validated {
             Ok(errors) => {
-                let off = errors.of("throughput").map_or("an unknown factor".to_owned(), |error| {
-                    format!("a factor of {:.2}", error.between_systems)
-                });
-                format!("simulated machines: the model's throughput is off by {off} between systems; systems that differ by less may change places on a real machine")
+                let off = between_candidates(errors);
+                let off = off.map_or("an unknown factor".to_owned(), |off| format!("a factor of {off:.2}"));
+                format!("simulated machines: the model's throughput is off by {off} between systems of one instance, as all of these are; those that differ by less may change places on a real machine")
             }
             Err(why) => format!("simulated machines: how far the model is off is not known: {why}"),
         });
