@@ -7,6 +7,7 @@
 //! | what a person sees meanwhile | `progress` |
 //! | what a person reads at the end | `answer`, written by `output` |
 //! | what is wrong with a machine, and what to mend first | `advice` |
+//! | what a message through the operating system takes | `ping_pong` |
 //! | what stands beside earlier results | `baseline` |
 //! | two programs by turns | `by_turns` |
 //! | what other programs read | `export` |
@@ -34,6 +35,7 @@ mod model;
 mod narrow;
 mod nodes;
 mod output;
+mod ping_pong;
 mod progress;
 mod selection;
 mod shipped;

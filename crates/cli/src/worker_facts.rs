@@ -1,13 +1,13 @@
 //! What it costs two workers to ask each other, beside what a cache line costs there and back: the line is measured before
 //! and after each, for virtual machines move their cores.
 
+use crate::ping_pong;
 use engine::testing::inner_steps;
+use machine::hardware::facts;
 use machine::hardware::rounds::{Fact, factor};
-use machine::hardware::socket::{Family, Socket};
+use machine::hardware::socket::Family;
 use machine::hardware::topology::Topology;
-use machine::hardware::{clock, facts, worker};
 use serde::Serialize;
-use std::sync::Mutex;
 
 /// Between the first two workers, over several rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -76,8 +76,8 @@ impl Round {
             lock_set_ns: locks.there_and_back_ns,
             lock_set_of_thread_ns: locks.of_thread_ns,
             lock_set_of_thread_in_flight_ns: in_flight.of_thread_ns,
-            unix_ns: socket_round_trip_ns(Family::Unix),
-            tcp_ns: socket_round_trip_ns(Family::Tcp),
+            unix_ns: ping_pong::round_trip_ns(Family::Unix),
+            tcp_ns: ping_pong::round_trip_ns(Family::Tcp),
         })
     }
 
@@ -121,47 +121,6 @@ impl WorkerFacts {
     }
 }
 
-/// Messages there and back of a batch, and batches.
-const MESSAGES: u32 = 50;
-const BATCHES: usize = 11;
-
-/// Eight bytes there and back between the first two workers, each of which looks again until they have come; the median of some batches. `None`: the system gives no
-/// such sockets.
-pub(crate) fn socket_round_trip_ns(family: Family) -> Option<f64> {
-    let (one, other) = Socket::pair(family).ok()?;
-    let ends = [Mutex::new(one), Mutex::new(other)];
-    let mut batches = worker::run(2, |me| {
-        let mut end = ends[me].lock().expect("each has its own end");
-        let (mut come, mut batches) = (Vec::new(), Vec::with_capacity(BATCHES));
-        let mut receive = |end: &mut Socket| {
-            come.clear();
-            while come.len() < MESSAGE.len() {
-                end.read(&mut come).expect("the other end is open");
-            }
-        };
-        for _ in 0..BATCHES {
-            let began = clock::now();
-            for _ in 0..MESSAGES {
-                if me == 1 {
-                    receive(&mut end);
-                }
-                // There is room for more than one message.
-                end.write(&MESSAGE).expect("the other end is open");
-                if me == 0 {
-                    receive(&mut end);
-                }
-            }
-            batches.push(clock::nanoseconds(clock::now().since(began)) as f64 / f64::from(MESSAGES));
-        }
-        batches
-    })
-    .swap_remove(0);
-    batches.sort_by(f64::total_cmp);
-    Some(batches[BATCHES / 2])
-}
-
-const MESSAGE: [u8; 8] = [7; 8];
-
 #[cfg(test)]
 pub mod tests {
     use super::*;
@@ -177,14 +136,6 @@ pub mod tests {
             lock_set_of_thread_in_flight_ns: 200.0,
             unix_ns: Some(8_000.0),
             tcp_ns: None,
-        }
-    }
-
-    #[test]
-    fn a_message_over_sockets_takes_longer_than_a_system_call() {
-        for family in [Family::Unix, Family::Tcp] {
-            let ns = socket_round_trip_ns(family).expect("sockets");
-            assert!(ns > 100.0, "{family:?}: {ns}");
         }
     }
 

@@ -1,21 +1,19 @@
 //! What a message through the operating system takes: the tables `[channels.unix]` and `[channels.tcp]` of this machine's file.
 //!
-//! Two threads send eight bytes there and back, and each looks again until they have come. In some such batches every call is timed: what one costs
+//! Two threads send eight bytes there and back ([`ping_pong`]). In some such batches every call is timed: what one costs
 //! that sends, one that receives, and one that finds nothing. The round trip itself is the one that `doctor` tells, in which no call is timed. A way is a
 //! call that sends, the latency, half a call that finds nothing (in the midst of which the message comes, on average), and a call that receives: so
 //! the latency is what is left of half a round trip, and 1 ns at least. Copying is what a call takes longer with many bytes than with few, by one thread.
 
 use super::rounds::Measured;
-use crate::worker_facts::socket_round_trip_ns;
+use crate::ping_pong::{self, MESSAGE, MESSAGES, median};
 use machine::hardware::clock::{nanoseconds, now};
 use machine::hardware::socket::{Family, Socket};
 use machine::hardware::topology::Topology;
-use machine::hardware::worker;
 use machine::simulated::description::Channel;
 use std::fmt::Write;
-use std::sync::Mutex;
 
-/// What is measured of a family, in the order of [`Times`].
+/// What is measured of a family, in the order that [`channel`] takes.
 type Names = [&'static str; 5];
 
 /// The families with the names of their tables, and of their numbers.
@@ -32,10 +30,8 @@ const FAMILIES: [(Family, &str, Names); 2] = [
     ),
 ];
 
-/// Messages there and back of a batch, and batches.
-const MESSAGES: usize = 50;
-const BATCHES: usize = 11;
-const FEW_BYTES: usize = 8;
+/// Of a message, and of one that takes longer for its bytes.
+const FEW_BYTES: usize = MESSAGE.len();
 const MANY_BYTES: usize = 8 << 10;
 
 /// Every number of a round; none where there is one core, or where the system gives no such sockets.
@@ -45,7 +41,7 @@ pub(super) fn measure_round() -> Vec<(&'static str, f64)> {
     }
     let of = |(family, _, names): &(Family, &str, Names)| {
         let [send, receive, poll] = calls_ns(*family)?;
-        let numbers = [send, receive, poll, socket_round_trip_ns(*family)?, copy_mb_per_s(*family)?];
+        let numbers = [send, receive, poll, ping_pong::round_trip_ns(*family)?, copy_mb_per_s(*family)?];
         Some(names.iter().copied().zip(numbers).collect::<Vec<_>>())
     };
     FAMILIES.iter().filter_map(of).flatten().collect()
@@ -111,37 +107,26 @@ impl Calls {
 
 /// A call that sends, one that receives and one that finds nothing, in ns: medians of the batches' means.
 fn calls_ns(family: Family) -> Option<[f64; 3]> {
-    let (one, other) = Socket::pair(family).ok()?;
-    let ends = [Mutex::new(one), Mutex::new(other)];
-    let batches = worker::run(2, |me| {
-        let mut end = ends[me].lock().expect("each has its own end");
-        (0..BATCHES).map(|_| batch(&mut end, me == 0)).collect::<Vec<_>>()
-    })
-    .swap_remove(0);
+    let batches = ping_pong::batches(family, timed)?;
     let median = |kind: usize| median(batches.iter().filter_map(|batch| batch[kind].mean_ns()).collect());
     Some([median(0)?, median(1)?, median(2)?])
 }
 
 /// One of the two ends through a batch of messages.
-fn batch(end: &mut Socket, begins: bool) -> [Calls; 3] {
+fn timed(end: &mut Socket, begins: bool) -> [Calls; 3] {
     let [mut sends, mut receives, mut polls] = [Calls::default(); 3];
-    let mut come = Vec::new();
-    for turn in 0..2 * MESSAGES {
-        if begins == (turn % 2 == 0) {
-            let began = now();
-            // There is room for more than one message.
-            end.write(&[7; FEW_BYTES]).expect("the other end is open");
-            sends.add(now().since(began));
-            continue;
-        }
-        come.clear();
-        while come.len() < FEW_BYTES {
-            let began = now();
-            let found = end.read(&mut come).expect("the other end is open");
-            let calls = if found == 0 { &mut polls } else { &mut receives };
-            calls.add(now().since(began));
-        }
-    }
+    let write = |end: &mut Socket| {
+        let began = now();
+        ping_pong::send(end);
+        sends.add(now().since(began));
+    };
+    let read = |end: &mut Socket, come: &mut Vec<u8>| {
+        let began = now();
+        let found = ping_pong::receive(end, come);
+        let calls = if found == 0 { &mut polls } else { &mut receives };
+        calls.add(now().since(began));
+    };
+    ping_pong::exchange(end, (begins, MESSAGES), write, read);
     [sends, receives, polls]
 }
 
@@ -168,18 +153,13 @@ fn copy_mb_per_s(family: Family) -> Option<f64> {
     Some((copied * 1000.0 / (many_ns - few_ns).max(1.0)).min(MOST as f64))
 }
 
-/// `None` of nothing.
-fn median(mut all: Vec<f64>) -> Option<f64> {
-    all.sort_by(f64::total_cmp);
-    all.get(all.len() / 2).copied()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::calibrate::numbers::tests::numbers;
     use machine::hardware::environment::Environment;
     use machine::simulated::{clock, simulate, socket, worker};
+    use std::sync::Mutex;
 
     const UNIX: [f64; 5] = [610.0, 240.0, 90.0, 2840.0, 5000.0];
 
@@ -206,9 +186,9 @@ mod tests {
         );
     }
 
-    /// Every call is one of the system, and the numbers are of this machine: that they are there, and in their order.
+    /// The numbers are of this machine: that they are there, and none is less than any system takes.
     #[test]
-    fn calls_take_time_and_a_message_more_than_its_calls() {
+    fn each_call_takes_more_than_20_ns_and_copying_has_a_speed() {
         for (family, name, _) in FAMILIES {
             let [send, receive, poll] = calls_ns(family).expect("sockets");
             assert!(send > 20.0 && receive > 20.0 && poll > 20.0, "{name}: {send} {receive} {poll}");
@@ -230,23 +210,20 @@ mod tests {
     }
 
     fn simulated_round_trip_ns(description: &machine::simulated::Description, family: Family) -> f64 {
-        const TRIPS: u64 = 200;
+        const TRIPS: usize = 200;
         simulate(description, 1, || {
             let (one, other) = socket::Socket::pair(family).expect("sockets");
             let ends = [Mutex::new(one), Mutex::new(other)];
             let took = worker::run(2, |me| {
                 let mut end = ends[me].lock().expect("each has its own end");
-                let (mut come, began) = (Vec::new(), clock::now());
-                for turn in 0..2 * TRIPS {
-                    if (me == 0) == (turn % 2 == 0) {
-                        end.write(&[7; FEW_BYTES]).expect("an open end");
-                        continue;
-                    }
-                    come.clear();
-                    while come.len() < FEW_BYTES {
-                        end.read(&mut come).expect("an open end");
-                    }
-                }
+                let began = clock::now();
+                let write = |end: &mut socket::Socket| {
+                    end.write(&MESSAGE).expect("an open end");
+                };
+                let read = |end: &mut socket::Socket, come: &mut Vec<u8>| {
+                    end.read(come).expect("an open end");
+                };
+                ping_pong::exchange(&mut *end, (me == 0, TRIPS), write, read);
                 clock::nanoseconds(clock::now().since(began))
             });
             took[0] as f64 / TRIPS as f64
