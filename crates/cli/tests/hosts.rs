@@ -9,9 +9,10 @@ mod nodes;
 use nodes::*;
 use serde_json::Value;
 use std::fs;
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{self, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -154,31 +155,40 @@ fn what_was_acknowledged_survives_kills_at_all_hosts() {
     }
 }
 
-/// A cluster's file in this folder, of the first node and so many others that wait on this host.
-fn cluster_of_waiting(folder: &Path, waiting: usize) -> String {
+/// An address at which nobody else is or comes to be: of the loopback's, which on Linux are all of 127, one of this process alone, and a port that the system gives to nobody who asks for any.
+fn own_address() -> SocketAddrV4 {
+    static PORTS: AtomicU16 = AtomicU16::new(7717);
+    let [high, middle, low] = [16, 8, 0].map(|by| (process::id() >> by) as u8);
+    // A process has a number below 2^22, and 127.0 is everybody's.
+    let host = Ipv4Addr::new(127, 128 | high, middle, low);
+    // Relaxed: a counter.
+    SocketAddrV4::new(host, PORTS.fetch_add(1, Ordering::Relaxed))
+}
+
+/// A cluster's file in this folder, of the first node and so many others that wait on this host, and where they do.
+fn cluster_of_waiting(folder: &Path, waiting: usize) -> (String, Vec<SocketAddrV4>) {
     fs::write(folder.join("secret"), "sixteen bytes, or more").expect("a file");
-    // Ports that are free: all are held until all are known.
-    let held = Vec::from_iter((0..waiting).map(|_| TcpListener::bind("127.0.0.1:0").expect("a port")));
-    let address = |port: &TcpListener| port.local_addr().expect("an address").to_string();
-    let nodes = held.iter().map(|port| format!("[[node]]\naddress = \"{}\"\n", address(port)));
+    let addresses = Vec::from_iter((0..waiting).map(|_| own_address()));
+    let nodes = addresses.iter().map(|address| format!("[[node]]\naddress = \"{address}\"\n"));
     let file = folder.join("cluster.toml");
     fs::write(&file, format!("secret = \"secret\"\n[[node]]\n{}", nodes.collect::<String>()))
         .expect("a file");
-    file.display().to_string()
+    (file.display().to_string(), addresses)
 }
 
 /// Where runs are started and where nodes wait one file is read.
 #[test]
 fn a_node_is_who_the_clusters_file_says() {
     let folder = TempDir::new().expect("a folder");
-    let file = cluster_of_waiting(folder.path(), 2);
+    let (file, addresses) = cluster_of_waiting(folder.path(), 2);
+    let first = addresses[0];
     let choose = output(&format!("node --config {file}"));
     assert_eq!(choose.status.code(), Some(2), "{}", words(&choose));
     let expected =
-        format!("--config {file}: several of its nodes are of this host; allowed: --node 1 (127.0.0.1:");
+        format!("--config {file}: several of its nodes are of this host; allowed: --node 1 ({first})");
     assert!(words(&choose).contains(&expected), "{}", words(&choose));
     let third = output(&format!("node --config {file} --node 3"));
-    assert!(words(&third).contains("--node 3: allowed: 1 (127.0.0.1:"), "{}", words(&third));
+    assert!(words(&third).contains(&format!("--node 3: allowed: 1 ({first})")), "{}", words(&third));
 
     let nodes = [1, 2].map(|number| Waiting::started(&format!("node --config {file} --node {number}")));
     let check = told(&format!("check micro --protocol silo --workers 3 --transactions 300 --cluster {file}"));
@@ -191,7 +201,7 @@ fn a_node_is_who_the_clusters_file_says() {
         node.says("the run is over (exit status: 0)");
     }
     let taken = output(&format!("node --config {file} --node 1"));
-    let expected = format!("--config {file}: node 1, at {}: ", nodes[0].address);
+    let expected = format!("--config {file}: node 1, at {first}: ");
     assert!(taken.status.code() == Some(2) && words(&taken).contains(&expected), "{}", words(&taken));
 
     for (text, options, allowed) in [
@@ -229,7 +239,7 @@ fn a_node_is_who_the_clusters_file_says() {
 #[test]
 fn a_host_that_was_killed_recovers_and_serves_again() {
     let folder = TempDir::new().expect("a folder");
-    let file = cluster_of_waiting(folder.path(), 1);
+    let (file, addresses) = cluster_of_waiting(folder.path(), 1);
     let wait = || Waiting::started(&format!("node --config {file}"));
     let waiting = wait();
     let log = folder.path().join("log").display().to_string();
@@ -255,7 +265,7 @@ fn a_host_that_was_killed_recovers_and_serves_again() {
 
     let refused = output(&format!("recover {log} --cluster {file}"));
     assert!(
-        refused.status.code() == Some(2) && words(&refused).contains("node 1, at 127.0.0.1:"),
+        refused.status.code() == Some(2) && words(&refused).contains(&format!("node 1, at {}", addresses[0])),
         "{}",
         words(&refused)
     );
