@@ -6,12 +6,14 @@
 //! *Who goes first* changes from round to round: old, new; new, old; and so on. What a machine becomes slower or faster by steadily takes from both the same in two rounds, and a place in the round is nobody's
 //! advantage. Drawn at random, one of both would go first in six or seven of seven rounds one time in eight.
 //!
-//! Each run is a process in a process group of its own: an interrupt at the terminal reaches this process alone, which ends when the run has ended ([`crate::interrupt`]).
+//! Each run is a process in a process group of its own: an interrupt at the terminal reaches this process alone, which ends when the run has ended ([`crate::interrupt`]). If this process
+//! ends before, whatever ends it, so does the run ([`machine::hardware::child`]).
 
 use crate::interrupt;
 use crate::progress::Steps;
 use harness::failure::{INTERRUPTED, words};
 use harness::{BadValue, Failure};
+use machine::hardware::child::ends_with_this_thread;
 use std::fs::Metadata;
 use std::io::Read;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -309,7 +311,7 @@ impl Turns<'_> {
 /// Runs it: how it ended, and what it said on standard error. Nobody wakes up meanwhile.
 fn to_its_end(command: &mut Command) -> Result<(ExitStatus, String), String> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
-    let mut child = command.spawn().map_err(|error| words(&error))?;
+    let mut child = ends_with_this_thread(command).spawn().map_err(|error| words(&error))?;
     let mut told = child.stderr.take().expect("it is piped");
     *running() = Some(child);
     let mut said = Vec::new();

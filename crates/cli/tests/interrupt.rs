@@ -1,11 +1,15 @@
-//! An interrupted measurement keeps the repetitions that had ended, and says so.
+//! An interrupted measurement keeps the repetitions that had ended, and says so. One that is ended otherwise leaves nobody behind who goes on measuring.
 
 mod common;
+#[path = "common/nodes.rs"]
+mod nodes;
 
 use common::{Ran, fresh_folder, trireme};
+use nodes::{all_are_gone, await_one_child, signal};
 use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -91,4 +95,29 @@ fn an_interrupted_comparison_keeps_whole_rounds() {
     assert!(measured.iter().all(|row| row["repetitions"] == *kept), "{}", ran.out);
     assert_eq!(comparison["warnings"][0], said(kept).as_str());
     assert!(folder.join("kept/report.html").exists());
+}
+
+/// Who is told to end (SIGTERM) has no time to tell others: what it has started ends with it, and so do the nodes of that.
+#[test]
+fn who_measures_for_somebody_ends_with_him() {
+    let small = "micro --records 2000 --workers 2 --warmup 1ms --duration 60s";
+    let binary = env!("CARGO_BIN_EXE_trireme");
+    let by_turns =
+        format!("diff --old {binary} --new {binary} --rounds 2 --out out -- run {small} --protocol silo");
+    let deployed = format!("validate {small} --repeat 1 --instances 2 --on machine.toml --out out");
+    for (line, has_nodes) in [(by_turns, false), (deployed, true)] {
+        let folder = fresh_folder("terminated");
+        let machine = include_str!("../../../machines/haswell-ex-4x18.toml");
+        fs::write(folder.join("machine.toml"), machine).expect("a machine");
+        let mut command = trireme(&folder);
+        command.args(line.split(' ')).env("TMPDIR", &*folder).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut asked = command.spawn().expect("the binary runs");
+        let mut others = vec![await_one_child(asked.id())];
+        if has_nodes {
+            others.push(await_one_child(others[0]));
+        }
+        signal(asked.id(), "-TERM");
+        assert_eq!(asked.wait().expect("it ends").signal(), Some(15), "{line}");
+        all_are_gone(&others);
+    }
 }

@@ -4,6 +4,7 @@ mod affinity;
 pub mod atomic;
 pub mod bell;
 pub mod cell;
+pub mod child;
 pub mod clock;
 pub mod counters;
 pub mod cpu;

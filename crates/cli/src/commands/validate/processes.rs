@@ -1,7 +1,7 @@
 //! A deployment on the hardware: the same program once more, with a process for each instance (`run --cluster N`).
 //!
 //! Processes share no caches of allocation, no scheduler's thread group and no address space: what figures of clusters claim is of such. What they took of
-//! the cores counts as this program's own ([`machine::hardware::load`]), for they have ended when it is asked.
+//! the cores counts as this program's own ([`machine::hardware::load`]), for they have ended when it is asked. If this process ends before, whatever ends it, so do they.
 
 use ::workloads::AnyWorkload;
 use contract::PairName;
@@ -9,6 +9,7 @@ use harness::failure::words;
 use harness::options::OPTIONS;
 use harness::summary::Summary;
 use harness::{Failure, RunOptions};
+use machine::hardware::child::ends_with_this_thread;
 use std::process::{Command, Stdio};
 use std::{env, str};
 
@@ -28,7 +29,9 @@ pub(super) fn measured(
     let mut command = Command::new(program);
     command.args(line(workload, pair, options, instances)).arg("--out").arg(folder.path().join("run"));
     // What is told is enough: the folder goes.
-    let ran = command.stdin(Stdio::null()).output().map_err(|error| failed(words(&error)))?;
+    let ran = ends_with_this_thread(command.stdin(Stdio::null()))
+        .output()
+        .map_err(|error| failed(words(&error)))?;
     if !ran.status.success() {
         let said = String::from_utf8_lossy(&ran.stderr);
         let last = said.lines().rev().find(|line| !line.trim().is_empty());
