@@ -254,7 +254,7 @@ pub fn typed<'a>(matches: &'a ArgMatches, name: &str) -> Option<&'a str> {
 }
 
 /// A word as a shell would take it.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,%+@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

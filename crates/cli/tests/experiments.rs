@@ -190,3 +190,62 @@ fn claims_are_answered_in_words() {
     );
     assert_eq!(refused.err.lines().count(), 1);
 }
+
+/// A figure that was simulated with options of its own is taken as it is where many are asked for, and goes on with them; a line that names it alone means what it says. What is none of its points is
+/// refused. The site's lines say on which machine, and where, as a shell takes it.
+#[test]
+fn figures_keep_the_options_that_they_were_simulated_with() {
+    let folder = fresh_folder("kept");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for made in ["experiments/trireme", "machines"] {
+        fs::create_dir_all(folder.join(made)).expect("made");
+    }
+    for machine in ["machines/haswell-ex-4x18.toml", "machines/nehalem-ex-4x8.toml"] {
+        fs::copy(root.join(machine), folder.join(machine)).expect("copied");
+    }
+    let figure = "title = 'Small'\nworkload = 'micro'\n[base]\nrecords = 1000\nprotocol = 'silo'\n[axes]\nworkers = [1, 2]\n";
+    for name in ["one", "two"] {
+        fs::write(folder.join(format!("experiments/trireme/{name}.toml")), figure).expect("written");
+    }
+    let reproduce =
+        |line: &str| run(&folder, &[&["reproduce"], &line.split(' ').collect::<Vec<_>>()[..]].concat());
+
+    let elsewhere =
+        ["reproduce", "--all", "--html", "--on", "machines/nehalem-ex-4x8.toml", "--out", "a site"];
+    assert_eq!(run(&folder, &elsewhere).code, Some(0));
+    let options = "--on machines/nehalem-ex-4x8.toml --out 'a site'";
+    for (page, name) in [("trireme/one/report.html", "trireme/one"), ("index.html", "trireme")] {
+        let html = fs::read_to_string(folder.join("a site").join(page)).expect("a page");
+        let text = html.replace("<span class=option>", "").replace("</span>", "");
+        let text = text.replace("&#x27;", "'").replace("&#x2f;", "/");
+        assert!(text.contains(&format!("trireme reproduce {name} {options}")), "{page}: {text}");
+    }
+
+    assert_eq!(reproduce("trireme/one --repeat 2 --warmup 1us --duration 20us").code, Some(0));
+    let all = reproduce("--all --repeat 1 --warmup 1us --duration 10us --json");
+    assert_eq!(all.code, Some(0), "{}", all.err);
+    let kept = "trireme/one: keeps what its results were begun with: repeat 2, duration 20us\n";
+    assert!(all.err.contains(kept) && !all.err.contains("trireme/two: keeps"), "{}", all.err);
+    let figures = all.json()["figures"].clone();
+    for (figure, repetitions) in [(0, 2), (1, 1)] {
+        let points = figures[figure]["points"].as_array().expect("points");
+        assert_eq!(points.len(), 2, "{figures:#}");
+        assert!(points.iter().all(|point| point["summary"]["repetitions"] == repetitions), "{figures:#}");
+    }
+    let again = reproduce("trireme --json");
+    assert_eq!(again.code, Some(0), "{}", again.err);
+    for figure in [0, 1] {
+        assert_eq!(again.json()["figures"][figure]["points"], figures[figure]["points"]);
+    }
+    let bad = reproduce("--all --duration soon");
+    assert!(bad.code == Some(2) && bad.err.starts_with("error: --duration soon: allowed: "), "{}", bad.err);
+
+    let alone = reproduce("trireme/one --repeat 1 --warmup 1us --duration 10us");
+    let strange = "2 of its 2 finished points are not points of experiments/trireme/one.toml (";
+    assert!(alone.code == Some(2) && alone.err.contains(strange), "{}", alone.err);
+    let changed = figure.replace("1000", "1001");
+    fs::write(folder.join("experiments/trireme/one.toml"), changed).expect("written");
+    let refused = reproduce("--all");
+    assert!(refused.code == Some(2), "{}", refused.err);
+    assert!(refused.err.contains(&format!("{strange}records was 1000, now 1001)")), "{}", refused.err);
+}

@@ -4,6 +4,9 @@
 //! file that describes the paper's. Points that are there already are not simulated again, so an interrupted line goes
 //! on when it is typed again. Figures are simulated side by side, and so are the seeds of their points, a host core each.
 //!
+//! A line that names one figure means what it says: points that are there with other options, or of another machine, are refused. One that asks for many (`--all`, a paper) takes each figure
+//! that has begun as it lies, with the options it was begun with, and goes on with them; what the line says is for the others. What is no point of the figure, by its file, is refused there, too.
+//!
 //! What is there is laid down as a site ([`site`]); with `--html` nothing is simulated for it, and what was not measured yet stands there without a verdict.
 
 mod figures;
@@ -18,14 +21,14 @@ use crate::progress::Steps;
 use crate::side_by_side::side_by_side;
 use crate::{answer, output, surroundings, validated};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use figures::{Figure, figures, machine_of};
+use figures::{Figure, figures, machine_of, papers};
 use harness::folder::Folder;
 use harness::folder::parameters::Written;
 use harness::observer::Silent;
 use harness::results::Surroundings;
 use harness::sweep::claims::Sum;
 use harness::sweep::{Cases, Conducted, Experiment, Points as Finished, journal};
-use harness::{Event, Failure, Observer, Place};
+use harness::{Event, Failure, Observer, Place, RunOptions};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -51,7 +54,9 @@ pub fn arguments() -> Command {
             "Exits with 0 if the figures were drawn, whatever became of their claims. What is simulated is judged with the \
              error of the model, of machines/validated.json.\n\nThe site begins with index.html in the folder of the results: an index, a page a paper, a page a figure. \
              'trireme reproduce --all --html' lays it down at once from what is there, in a fresh checkout, too: a figure that was not measured yet stands in it with its \
-             claims, the paper's numbers and the line that measures it, and has no verdict. 'trireme reproduce --all' simulates what is missing first, which takes hours.\n\nA figure takes minutes of processor time: with --repeat 3 --warmup 500us \
+             claims, the paper's numbers and the line that measures it, and has no verdict. 'trireme reproduce --all' simulates what is missing first, which takes hours.\n\n\
+             With --all, and with a paper's name, a figure that has results in the folder keeps the options and the machine that they were simulated with; what is typed is for the others. \
+             A figure that is named alone is as the line says, and refused where results of other options are.\n\nA figure takes minutes of processor time: with --repeat 3 --warmup 500us \
              --duration 1ms thousand-cores/fig-6 took 102 s and thousand-cores/fig-7b 521 s; those of orthrus take some \
              minutes each, too. Points are simulated side by side, a host core each, and a line that was interrupted goes on when it \
              is typed again.",
@@ -93,15 +98,20 @@ pub fn arguments() -> Command {
 
 /// Reproduces.
 pub fn reproduce(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
-    let on = typed(matches, "on").map(|on| Machine::named(Some(on))).transpose()?;
+    let on =
+        typed(matches, "on").map(|on| Machine::named(Some(on)).map(|machine| (on, machine))).transpose()?;
+    for name in OPTIONS {
+        // Where figures keep their own nobody else looks at it.
+        let mut options = RunOptions::for_compare(1);
+        typed(matches, name).and_then(|value| options.set(name, value)).transpose()?;
+    }
     let (asked, folder) = (figures(matches)?, PathBuf::from(typed(matches, "out").unwrap_or(RESULTS)));
     let is_only_shown = matches.get_flag("html");
-    let prepare = |figure: &Figure| match is_only_shown {
-        true => Prepared::as_laid_down(figure, on, &folder),
-        false => {
-            let machine = on.map_or_else(|| machine_of(figure), Ok)?;
-            Prepared::of(figure, machine, &options(matches, machine), &folder)
-        }
+    let are_many = matches.get_flag("all") || papers().any(|paper| typed(matches, "figure") == Some(paper));
+    let prepare = |figure: &Figure| match (is_only_shown, are_many) {
+        (true, _) => Prepared::as_laid_down(figure, on, &folder, times),
+        (false, true) => Prepared::as_laid_down(figure, on, &folder, |machine| options(matches, machine)),
+        (false, false) => Prepared::new(figure, on, &folder, |machine| options(matches, machine)),
     };
     let prepared = asked.iter().map(prepare).collect::<Result<Vec<_>, Failure>>()?;
     let surroundings = surroundings::of_line(line);
@@ -109,6 +119,7 @@ pub fn reproduce(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> 
     let conducted = if is_only_shown {
         told(&prepared, &surroundings)?
     } else {
+        prepared.iter().filter_map(|figure| figure.keeps(matches)).for_each(|kept| output::say(&kept));
         let conducted = simulate_all(&prepared, &surroundings, matches)?;
         told_again(&prepared, conducted, &surroundings)?
     };
@@ -147,24 +158,33 @@ struct Reproduction<'a> {
 }
 
 /// How long is simulated of a point if nothing was typed. On the hardware it is as long as the figure says.
-fn times(machine: Machine) -> &'static [(&'static str, &'static str)] {
+fn times(machine: Machine) -> Options<'static> {
     match machine {
-        Machine::Simulated(_) => &TIMES,
-        Machine::Hardware | Machine::Cluster(_) => &[],
+        Machine::Simulated(_) => TIMES.to_vec(),
+        Machine::Hardware | Machine::Cluster(_) => Vec::new(),
     }
 }
 
 /// What was typed, and how long a simulation takes if nothing was.
-fn options(matches: &ArgMatches, machine: Machine) -> Vec<(&'static str, &str)> {
-    let default = |name| times(machine).iter().find(|(other, _)| *other == name).map(|(_, time)| *time);
+fn options(matches: &ArgMatches, machine: Machine) -> Options<'_> {
+    let times = times(machine);
+    let default = |name| times.iter().find(|(other, _)| *other == name).map(|(_, time)| *time);
     let value = |name| Some((name, typed(matches, name).or_else(|| default(name))?));
     OPTIONS.into_iter().filter_map(value).collect()
 }
+
+/// Options of [`OPTIONS`] with what they say.
+type Options<'o> = Vec<(&'static str, &'o str)>;
+
+/// What `--on` says, and the machine that it means.
+type On<'o> = (&'o str, Machine);
 
 /// A figure, ready to be simulated.
 struct Prepared {
     figure: Figure,
     machine: Machine,
+    /// What `--on` says where a line is to simulate it; `None`: nothing, for the machine is the paper's.
+    on: Option<String>,
     place: Place,
     experiment: Experiment,
     cases: Cases,
@@ -172,28 +192,65 @@ struct Prepared {
 }
 
 impl Prepared {
-    /// To be simulated on `machine`, below `folder`.
+    /// To be simulated below `folder`: on the paper's machine, unless `on` says another one, and with `options` of that.
+    fn new<'o>(
+        figure: &Figure,
+        on: Option<On<'_>>,
+        folder: &Path,
+        options: impl FnOnce(Machine) -> Options<'o>,
+    ) -> Result<Prepared, Failure> {
+        let machine = on.map_or_else(|| machine_of(figure), |(_, machine)| Ok(machine))?;
+        Prepared::of(figure, (on.map(|(typed, _)| typed), machine), &options(machine), folder)
+    }
+
+    /// As it was simulated into `folder`: on that machine, unless `on` says another one, and with those options. If nothing is there, as [`Prepared::new`] has it.
+    fn as_laid_down<'o>(
+        figure: &Figure,
+        on: Option<On<'_>>,
+        folder: &Path,
+        options: impl FnOnce(Machine) -> Options<'o>,
+    ) -> Result<Prepared, Failure> {
+        let own = folder.join(&figure.name);
+        let Some(written) = Written::of(&own) else { return Prepared::new(figure, on, folder, options) };
+        let on = match on {
+            Some((typed, machine)) => (Some(typed), machine),
+            None => {
+                let named = written.machine.as_deref();
+                let machine = Machine::named(named)
+                    .map_err(|failure| Failure::Usage(format!("{}: {failure}", own.display())))?;
+                let is_papers = machine_of(figure)?.place() == machine.place();
+                ((!is_papers).then_some(named.unwrap_or("hardware")), machine)
+            }
+        };
+        let value = |name| Some((name, written.base.get(name)?.as_str()));
+        let options: Options<'_> = OPTIONS.into_iter().filter_map(value).collect();
+        Prepared::of(figure, on, &options, folder)
+    }
+
     fn of(
         figure: &Figure,
-        machine: Machine,
+        (on, machine): (Option<&str>, Machine),
         options: &[(&str, &str)],
         folder: &Path,
     ) -> Result<Prepared, Failure> {
         let (experiment, cases) = prepare(&figure.file, machine, options)?;
         let (place, folder) = (machine.place(), folder.join(&figure.name));
-        Ok(Prepared { figure: figure.clone(), machine, place, experiment, cases, folder })
+        let on = on.map(str::to_owned);
+        Ok(Prepared { figure: figure.clone(), machine, on, place, experiment, cases, folder })
     }
 
-    /// As it was simulated into `folder`: on that machine, unless `on` says another one, and with those options. As it would be if nothing is there.
-    fn as_laid_down(figure: &Figure, on: Option<Machine>, folder: &Path) -> Result<Prepared, Failure> {
-        let Some(written) = Written::of(&folder.join(&figure.name)) else {
-            let machine = on.map_or_else(|| machine_of(figure), Ok)?;
-            return Prepared::of(figure, machine, times(machine), folder);
+    /// In words, the options that it keeps although others were typed.
+    fn keeps(&self, matches: &ArgMatches) -> Option<String> {
+        let common = self.cases.common();
+        let kept = |name: &'static str| {
+            let mut asked = self.machine.defaults(RunOptions::for_compare);
+            asked.set(name, typed(matches, name)?)?.ok()?;
+            common.get(name).filter(|own| asked.get(name) != **own).map(|own| format!("{name} {own}"))
         };
-        let machine = on.map_or_else(|| Machine::named(written.machine.as_deref()), Ok)?;
-        let value = |name| Some((name, written.base.get(name)?.as_str()));
-        let options: Vec<(&str, &str)> = OPTIONS.into_iter().filter_map(value).collect();
-        Prepared::of(figure, machine, &options, folder)
+        let kept: Vec<String> = OPTIONS.into_iter().filter_map(kept).collect();
+        let name = &self.figure.name;
+        (!kept.is_empty())
+            .then(|| format!("{name}: keeps what its results were begun with: {}", kept.join(", ")))
     }
 
     /// What is there of it.

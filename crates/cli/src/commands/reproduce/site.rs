@@ -4,7 +4,8 @@
 //! claimed of it, and which line measures it.
 
 use super::figures::{Figure, all_figures, head_of, papers};
-use super::{Prepared, RESULTS};
+use super::{Prepared, RESULTS, times};
+use crate::arguments::quoted;
 use crate::engines::{self, Machine};
 use harness::Failure;
 use harness::folder::Folder;
@@ -46,7 +47,7 @@ fn earlier(asked: &[Prepared], folder: &Path) -> Vec<Prepared> {
         [journal::FILE_NAME, REPORT].iter().any(|name| of_figure.join(name).exists())
     };
     let there = others.filter(is_there);
-    there.filter_map(|figure| Prepared::as_laid_down(&figure, None, folder).ok()).collect()
+    there.filter_map(|figure| Prepared::as_laid_down(&figure, None, folder, times).ok()).collect()
 }
 
 /// A paper's page, and the reports of its figures.
@@ -73,7 +74,7 @@ fn lay_paper_down(
         });
         let trail = vec![Way::to("All papers", "../../index.html"), Way::to(paper, "../index.html")];
         let report = points.reported(trail);
-        let line = line(name, site.path());
+        let line = line(name, figure.on.as_deref(), site.path());
         let page = match points.is_empty() {
             true => of_unmeasured(&report, &Waiting { line: line.clone(), takes: figure.takes() }),
             false => of_sweep(&report),
@@ -83,15 +84,22 @@ fn lay_paper_down(
     }
     let page = of_paper(&title, &exhibits, surroundings, vec![Way::to("All papers", "../index.html")]);
     site.write(&format!("{paper}/{INDEX}"), &page)?;
-    Ok(Paper { line: line(paper, site.path()), name: paper.to_owned(), title, source, figures: listed })
+    // Each has its own, if they are of several machines: what is there of a figure says of which.
+    let on =
+        figures[0].on.as_deref().filter(|on| figures.iter().all(|other| other.on.as_deref() == Some(*on)));
+    Ok(Paper { line: line(paper, on, site.path()), name: paper.to_owned(), title, source, figures: listed })
 }
 
-/// The line that measures what is missing of a figure, or of a paper, into the site's folder.
-fn line(name: &str, folder: &Path) -> String {
-    match folder == Path::new(RESULTS) {
-        true => format!("trireme reproduce {name}"),
-        false => format!("trireme reproduce {name} --out {}", folder.display()),
+/// The line that measures what is missing of a figure, or of a paper, into the site's folder; `on`: what it says of the machine.
+fn line(name: &str, on: Option<&str>, folder: &Path) -> String {
+    let mut line = format!("trireme reproduce {name}");
+    if let Some(on) = on {
+        line += &format!(" --on {}", quoted(on));
     }
+    if folder != Path::new(RESULTS) {
+        line += &format!(" --out {}", quoted(&folder.to_string_lossy()));
+    }
+    line
 }
 
 impl Prepared {
