@@ -126,11 +126,7 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     };
     let mut warnings = warnings(&advice, &surroundings);
     warnings.extend(unmeasured);
-    if let Some(parameter) = cut {
-        warnings.push(format!(
-            "tables of more than {MOST_ROWS} rows were measured with so many, for they are loaded many times: --{parameter} N measures others"
-        ));
-    }
+    warnings.extend(cut);
     // A full disk must not take what was measured: it is printed first.
     let kept = write(&folder, &advice, &surroundings, &warnings);
     match matches.get_flag("json") {
@@ -149,18 +145,31 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
 /// Rows of a table beyond which to load them for each system takes longer than to measure it.
 const MOST_ROWS: u64 = 200_000;
 
-/// The workload that was typed; with fewer rows, if its tables are large and nobody typed their size. And the parameter for that, if it was cut.
-fn sized(name: &str, matches: &ArgMatches) -> Result<(AnyWorkload, Option<&'static str>), Failure> {
+/// A warehouse of TPC-C at a tenth of its size, for the same reason. How many want the same rows goes by warehouses and districts, of which there are as many as ever.
+const TENTH: [(&str, &str); 2] = [("items", "10000"), ("customers", "300")];
+
+/// The workload that was typed; with fewer rows, if its tables are large and nobody typed their size. And what was cut, in words.
+fn sized(name: &str, matches: &ArgMatches) -> Result<(AnyWorkload, Option<String>), Failure> {
     let workload = selection::workload(name, matches, &Parameters::new())?;
-    let large =
-        rows(&workload).filter(|(parameter, rows)| *rows > MOST_ROWS && typed(matches, parameter).is_none());
-    let Some((parameter, _)) = large else { return Ok((workload, None)) };
-    let fewer = [(parameter, MOST_ROWS.to_string())].into_iter().collect();
+    let is_typed = |parameter: &str| typed(matches, parameter).is_some();
+    let (fewer, words): (Parameters, String) = match (&workload, rows(&workload)) {
+        (AnyWorkload::Tpcc(_), _) if !TENTH.iter().any(|(parameter, _)| is_typed(parameter)) => (
+            TENTH.into_iter().map(|(parameter, value)| (parameter, value.to_owned())).collect(),
+            "warehouses were measured at a tenth of their size, for they are loaded many times: --items 100000 --customers 3000 measures whole ones".to_owned(),
+        ),
+        (_, Some((parameter, rows))) if rows > MOST_ROWS && !is_typed(parameter) => (
+            [(parameter, MOST_ROWS.to_string())].into_iter().collect(),
+            format!(
+                "tables of more than {MOST_ROWS} rows were measured with so many, for they are loaded many times: --{parameter} N measures others"
+            ),
+        ),
+        _ => return Ok((workload, None)),
+    };
     // What was typed beside may need as many as there are.
-    Ok(selection::workload(name, matches, &fewer).map_or((workload, None), |cut| (cut, Some(parameter))))
+    Ok(selection::workload(name, matches, &fewer).map_or((workload, None), |cut| (cut, Some(words))))
 }
 
-/// The parameter that says how many rows a workload's largest table has, and how many those are; `None` of TPC-C, whose tables go by its warehouses.
+/// The parameter that says how many rows a workload's largest table has, and how many those are; `None` of TPC-C, whose tables go by more than one.
 fn rows(workload: &AnyWorkload) -> Option<(&'static str, u64)> {
     let told = |parameter| {
         let resolved = workload.resolved().into_iter().find(|(name, _)| *name == parameter);
@@ -447,7 +456,7 @@ mod tests {
     }
 
     /// What is measured of a line, and which parameter is cut in it.
-    fn sized_of(line: &str) -> (Option<u64>, Option<&'static str>) {
+    fn sized_of(line: &str) -> (Option<u64>, Option<String>) {
         let words = ["advise"].into_iter().chain(line.split(' '));
         let matches = arguments().try_get_matches_from(words).expect("a line");
         let (name, below) = matches.subcommand().expect("a workload");
@@ -457,12 +466,16 @@ mod tests {
 
     #[test]
     fn large_tables_are_cut_unless_their_size_is_typed() {
-        assert_eq!(sized_of("micro"), (Some(MOST_ROWS), Some("records")));
-        assert_eq!(sized_of("ycsb --theta 0.9"), (Some(MOST_ROWS), Some("records")));
+        for line in ["micro", "ycsb --theta 0.9"] {
+            let (rows, words) = sized_of(line);
+            assert_eq!(rows, Some(MOST_ROWS), "{line}");
+            assert!(words.as_ref().is_some_and(|words| words.contains("--records N")), "{line}: {words:?}");
+        }
         assert_eq!(sized_of("ycsb --records 300000"), (Some(300_000), None), "as it was typed");
         assert_eq!(sized_of("ycsb --records 1000"), (Some(1000), None));
         assert_eq!(sized_of("tatp"), (Some(100_000), None), "it has fewer");
-        assert_eq!(sized_of("tpcc --warehouses 3"), (None, None), "it has the warehouses that it is told");
+        let of_tpcc = |line| sized_of(line).1.is_some_and(|words| words.contains("at a tenth of their size"));
+        assert!(of_tpcc("tpcc --warehouses 3") && !of_tpcc("tpcc --items 5000"));
         let shop = "described --file examples/workloads/shop.toml";
         assert_eq!(sized_of(shop), (Some(100_000), None), "its largest table is not too large");
         assert_eq!(sized_of(&format!("{shop} --most-rows 3000")), (Some(3000), None));

@@ -17,7 +17,7 @@ pub struct Length {
 /// The lengths of an advice's stages on one machine.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// The first heat; each further one is three times as long ([`PARTS`]).
+    /// The first heat; each further one is three times as long.
     pub first: Length,
     /// No heat is longer, and the final's repetitions are as long.
     pub longest: Length,
@@ -56,8 +56,8 @@ impl Pace {
             |warmup, duration, repeat| Length { warmup: share(warmup), duration: share(duration), repeat };
         Pace {
             first: of(1400, 1400, 1),
-            longest: of(2400, 3000, 3),
-            point: of(1000, 1200, 2),
+            longest: of(2000, 2400, 3),
+            point: of(800, 1000, 2),
             epochs: EPOCHS,
             before_points: None,
         }
