@@ -538,4 +538,23 @@ mod tests {
         let (_, measured) = sweep(folder, &again).expect("the same points");
         assert!(measured.is_empty(), "{again}");
     }
+
+    /// Who compares two results finds a row by its labels: systems that differ by an option only have one each.
+    #[test]
+    fn options_of_systems_tell_their_rows_apart() {
+        let scratch = tempfile::tempdir().expect("a folder for the test");
+        let folder = scratch.path();
+        let text = "workload = 'ycsb'\n[base]\nrecords = 100\nrepeat = 1\n\
+                    [axes]\nsystem = ['shared-everything silo back-off=off', 'shared-everything silo prefetch=off', 'shared-everything silo']";
+        sweep(folder, text).expect("a sweep");
+        let samples = fs::read_to_string(folder.join("samples.csv")).expect("samples");
+        assert!(samples.starts_with("architecture,protocol,back-off,prefetch,repetition,"), "{samples}");
+        let rows: std::collections::BTreeSet<String> = samples
+            .lines()
+            .skip(1)
+            .map(|line| line.split(',').take(4).collect::<Vec<_>>().join(","))
+            .collect();
+        assert_eq!(rows.len(), 3, "{rows:?}");
+        assert!(rows.iter().any(|row| row.starts_with("shared-everything,silo,off,")), "{rows:?}");
+    }
 }

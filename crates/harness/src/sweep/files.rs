@@ -36,12 +36,27 @@ fn values<'a>(experiment: &'a Experiment, case: &'a Case) -> impl Iterator<Item 
     axes.map(|(axis, value)| format!("{}={value}", axis.name))
 }
 
-/// What tells a point's rows from others': the system, and its values on the other axes.
+/// What tells a point's rows from others': the system, with the options that systems of the sweep have of their own, and its values on the other axes.
 pub(super) fn labels<'a>(experiment: &'a Experiment, case: &'a Case) -> Vec<(&'a str, &'a str)> {
     let system = ["architecture", "protocol"];
     let axes = experiment.axes.iter().map(|axis| axis.name.as_str()).zip(case.at.iter().map(String::as_str));
     let others = axes.filter(|(name, _)| *name != "system" && !system.contains(name));
-    system.into_iter().map(|name| (name, case.settings[name].as_str())).chain(others).collect()
+    let own = options_of_systems(experiment);
+    system.into_iter().chain(own).map(|name| (name, case.settings[name].as_str())).chain(others).collect()
+}
+
+/// The options that some value of the axis of systems sets, each once.
+fn options_of_systems(experiment: &Experiment) -> Vec<&str> {
+    let systems = experiment.axes.iter().filter(|axis| axis.name == "system");
+    let words = systems.flat_map(|axis| &axis.values).flat_map(|system| system.split(' '));
+    let mut names = Vec::new();
+    for (name, _) in words.filter_map(|word| word.split_once('=')) {
+        let is_axis = experiment.axes.iter().any(|axis| axis.name == name);
+        if !is_axis && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// The series of a point, seen from the sweep's folder.
