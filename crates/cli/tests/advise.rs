@@ -98,8 +98,13 @@ fn goals_are_the_files_or_the_lines() {
                 steps = [{ update = 'rows', key = 'row', set = { value = 'value + 1' } }]\n\
                 [goal]\nlatency_p99_us = 0.01\ndurability = 'group'\n";
     fs::write(folder.join("rows.toml"), text).expect("written");
-    // It has a disk, and epochs are longer than its runs: nothing is told from nothing.
-    let ran = small(&folder, "rows.toml", &["--json"]);
+    // Its disk is so slow that to simulate some of its epochs takes minutes: nothing is told from nothing.
+    let nehalem = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/nehalem-ex-4x8.toml");
+    let nehalem = fs::read_to_string(nehalem).expect("a machine of the repository");
+    fs::write(folder.join("slow.toml"), nehalem.replace("sync_us = 100", "sync_us = 10000"))
+        .expect("written");
+    let slow = ["advise", "rows.toml", "--on", "slow.toml", "--workers", "4", "--only", "silo", "--json"];
+    let ran = run(&folder, &[&slow[..], &SHORT].concat());
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
     assert!(ran.err.contains("by durability group a commit waits for its epoch"), "{}", ran.err);
     let ran = small(&folder, "rows.toml", &["--durability", "none", "--json"]);
@@ -153,6 +158,44 @@ fn every_level_of_durability_is_weighed() {
     assert!(line.contains(" --durability group --log log --epoch 150us "), "{line}");
     let again = run(&folder, &[&words(&line)[..], &["--json"]].concat());
     assert_eq!(again.json()["throughput_per_s"], tried[2]["throughput_per_s"], "{}", again.err);
+}
+
+/// Systems are compared under the level that was asked for, in epochs of the simulated disk's and runs of whole ones.
+#[test]
+fn a_level_that_is_asked_for_is_measured_on_a_simulated_disk() {
+    let folder = fresh_folder("advised-required");
+    let line = "advise micro --records 2000 --on nehalem-ex-4x8 --workers 2 --durability group --json";
+    let words: Vec<&str> = line.split(' ').chain(["--only", "shared-everything silo"]).chain(SHORT).collect();
+    let ran = run(&folder, &words);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let told = ran.json();
+    let on = &told["machines"][0];
+    assert_eq!(on["durability"], "group");
+    // Nobody is left out for having committed nothing.
+    let left_out = on["left_out"].as_array().expect("systems");
+    assert!(left_out.iter().all(|one| one["supported"] == false), "{left_out:?}");
+    let row = &on["ranking"][0];
+    assert_eq!(row["system"], "shared-everything silo");
+    assert!(row["latency_p99_ns"].as_u64() > Some(100_000), "who waits for a sync waits for 100 us: {row}");
+    let line = row["command"].as_str().expect("a line").replace("FOLDER", "log");
+    assert!(line.contains(" --durability group --log log --epoch 150us "), "{line}");
+    assert!(line.contains(" --warmup 450us --duration 300us "), "of two epochs after three: {line}");
+    for point in
+        on["axes"].as_array().expect("axes").iter().flat_map(|axis| axis["points"].as_array()).flatten()
+    {
+        assert!(point["order"][0]["throughput_per_s"].as_f64() > Some(0.0), "{point}");
+    }
+    let again = run(&folder, &[&self::words(&line)[..], &["--json"]].concat());
+    assert_eq!(again.json()["throughput_per_s"], row["throughput_per_s"], "{}", again.err);
+    // Two epochs with one more or less at an end have about what there is without a log.
+    let without = format!(
+        "run micro --records 2000 --on nehalem-ex-4x8 --protocol silo --workers {} --warmup 50us --duration 300us --json",
+        row["workers"]
+    );
+    let without = run(&folder, &without.split(' ').collect::<Vec<_>>()).json();
+    let part = row["throughput_per_s"].as_f64().expect("a rate")
+        / without["throughput_per_s"].as_f64().expect("a rate");
+    assert!((0.3..1.6).contains(&part), "{part}");
 }
 
 #[test]

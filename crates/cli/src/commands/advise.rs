@@ -87,15 +87,22 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
             Machine::Simulated(_) => Pace::simulated(options.workers),
             _ => Pace::on_hardware(),
         };
+        let pace = pace.times(asked.effort);
+        let disk = disk(*machine, folder.path());
+        let is_required = asked.durability() != Durability::None;
+        let pace = match disk.as_ref().and_then(|disk| disk.epoch).filter(|_| is_required) {
+            Some(epoch) => pace.of_epochs(epoch, options.workers),
+            None => pace,
+        };
         let job = Advise {
             workload: &workload,
             model_error: model_error(*machine, &surroundings),
-            pace: pace.times(asked.effort),
+            pace,
             machine: *machine,
             on: on.as_deref(),
             asked: &asked,
             options,
-            disk: disk(*machine, folder.path()),
+            disk,
             observer: &progress,
         };
         match machine.run(job) {
@@ -268,6 +275,7 @@ impl Asked {
             options.logging.level = self.durability();
             options.logging.each_apart = true;
             options.logging.folders = folder.map(|_| disk.folder).into_iter().collect();
+            options.engine.epoch_interval = disk.epoch.unwrap_or(options.engine.epoch_interval);
         }
         options
     }
@@ -290,7 +298,7 @@ fn disk(machine: Machine, results: &Path) -> Option<Disk> {
     Some(Disk { folder: results.join("log"), epoch })
 }
 
-/// Of levels of durability on a simulated disk, however fast it is.
+/// On a simulated disk, however fast it is.
 const SHORTEST_EPOCH: Duration = Duration::from_micros(20);
 
 fn effort(text: &str) -> Result<f64, BadValue> {

@@ -1,5 +1,5 @@
 //! Successive halving (Jamieson and Talwalkar, AISTATS 2016), by thirds, as Hyperband has it by default (Li and others, JMLR 2018): all candidates run shortly, the best third
-//! runs on for longer, and so on. The time of a heat is about that of the one before: a third of the candidates, for three times the time.
+//! runs on for longer, and so on: a third of the candidates, for up to three times the time, as long as a run of the final at most.
 //!
 //! Candidates are systems with a number of workers. It ends once no more systems are left than reach the final.
 

@@ -5,6 +5,7 @@
 //!
 //! Commits are acknowledged by the epoch: a level runs for whole epochs. A simulated machine would take minutes for epochs of 40 ms: there they last one and a half times as long as a sync.
 
+use super::pace::{EPOCHS_BEFORE, LEAST_EPOCHS, takes_minutes};
 use super::verdict::told_apart;
 use super::{Candidate, Figures, Goal, Length, Pace, Run, Trials};
 use crate::failure::Failure;
@@ -18,15 +19,6 @@ use std::time::Duration;
 
 /// The part of the throughput without a log that a level has to keep.
 const WORTH_IT: f64 = 0.95;
-
-/// Epochs before those that are counted: until then what is acknowledged in one has begun in another.
-const EPOCHS_BEFORE: u32 = 3;
-
-/// Fewer tell nothing: one more or less at an end would be all.
-const LEAST_EPOCHS: u32 = 2;
-
-/// All workers of a simulated machine together have so much time at most in an epoch: with more its simulation takes minutes.
-const MOST_WORKERS_TIME: Duration = Duration::from_millis(20);
 
 /// What levels of durability cost the recommended system.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -104,7 +96,7 @@ fn length<E: Engine>(
     }
     let epoch = disk.epoch.unwrap_or(trials.options().engine.epoch_interval);
     let (warmup, duration) = (epoch * EPOCHS_BEFORE, epoch * pace.epochs);
-    if trials.place.simulated && epoch * workers as u32 > MOST_WORKERS_TIME {
+    if trials.place.simulated && takes_minutes(epoch, workers) {
         let epoch = durations::show(epoch);
         return Err(format!(
             "to simulate {workers} cores for epochs of {epoch}, as its disk has them, takes too long"

@@ -53,7 +53,7 @@ fn lead(advice: &Advice) -> String {
         )
     });
     format!(
-        "The most throughput{goal}; durability {}. All systems considered in heats, the best third of each for three times the time, and the last of them in a final; of numbers of workers with 97 % of a system's most throughput the fewest; in {:.0} s{}.",
+        "The most throughput{goal}; durability {}. All systems considered in heats, the best third of each for up to three times the time, and the last of them in a final; of numbers of workers with 97 % of a system's most throughput the fewest; in {:.0} s{}.",
         advice.durability,
         advice.took_s,
         if advice.interrupted { "; interrupted: some of it is missing" } else { "" }

@@ -27,7 +27,7 @@ const LONGER_AGAIN: u32 = 4;
 pub struct Disk {
     /// A folder for the logs, each of which goes with its store.
     pub folder: PathBuf,
-    /// How often the epoch advances where levels of durability are compared; `None`: as by default.
+    /// How often the epoch advances where levels of durability are compared, or one was asked for; `None`: as by default.
     pub epoch: Option<Duration>,
 }
 

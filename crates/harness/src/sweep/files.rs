@@ -56,6 +56,8 @@ fn options_of_systems(experiment: &Experiment) -> Vec<&str> {
             names.push(name);
         }
     }
+    // Whatever the order of systems: who compares two results holds labels against each other.
+    names.sort_unstable();
     names
 }
 

@@ -8,7 +8,7 @@
 use std::process::Command;
 
 /// Has what `command` starts killed as soon as the thread that starts it has ended, by itself or with its process; on Linux. Not so a program that has more rights than this one
-/// (set-user-ID, capabilities of its file): the kernel takes that back.
+/// (set-user-ID, capabilities of its file): the kernel takes that back. Nor what the program starts in turn: a script has to `exec` what is to end.
 ///
 /// Starting it fails if that cannot be had. It is started from this process, not from a fork of it.
 pub fn ends_with_this_thread(command: &mut Command) -> &mut Command {

@@ -110,7 +110,11 @@ pub fn reproduce(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> 
     let are_many = matches.get_flag("all") || papers().any(|paper| typed(matches, "figure") == Some(paper));
     let prepare = |figure: &Figure| match (is_only_shown, are_many) {
         (true, _) => Prepared::as_laid_down(figure, on, &folder, times),
-        (false, true) => Prepared::as_laid_down(figure, on, &folder, |machine| options(matches, machine)),
+        (false, true) => {
+            // What was begun keeps its machine, too.
+            let on = on.filter(|_| Written::of(&folder.join(&figure.name)).is_none());
+            Prepared::as_laid_down(figure, on, &folder, |machine| options(matches, machine))
+        }
         (false, false) => Prepared::new(figure, on, &folder, |machine| options(matches, machine)),
     };
     let prepared = asked.iter().map(prepare).collect::<Result<Vec<_>, Failure>>()?;
