@@ -154,7 +154,7 @@ fn claims_are_answered_in_words() {
         )
     };
     let text = [
-        "workload = 'micro'\n[base]\nrecords = 2000\nworkers = 1\nwarmup = '1ms'\nduration = '20ms'\nrepeat = 2\n\
+        "workload = 'micro'\n[base]\nrecords = 2000\nworkers = 1\nwarmup = '1ms'\nduration = '500ms'\nrepeat = 2\n\
          [axes]\nprotocol = ['silo', 'no-wait']\n"
             .to_owned(),
         claim("Silo is faster than nothing", "at_least = 0"),
