@@ -162,7 +162,10 @@ fn sized(name: &str, matches: &ArgMatches) -> Result<(AnyWorkload, Option<String
     let (fewer, words): (Parameters, String) = match (&workload, rows(&workload)) {
         (AnyWorkload::Tpcc(_), _) if !TENTH.iter().any(|(parameter, _)| is_typed(parameter)) => (
             TENTH.into_iter().map(|(parameter, value)| (parameter, value.to_owned())).collect(),
-            "warehouses were measured at a tenth of their size, for they are loaded many times: --items 100000 --customers 3000 measures whole ones".to_owned(),
+            format!(
+                "warehouses were measured at a tenth of their size, for they are loaded many times: {} measures whole ones",
+                whole(&workload)
+            ),
         ),
         (_, Some((parameter, rows))) if rows > MOST_ROWS && !is_typed(parameter) => (
             [(parameter, MOST_ROWS.to_string())].into_iter().collect(),
@@ -174,6 +177,12 @@ fn sized(name: &str, matches: &ArgMatches) -> Result<(AnyWorkload, Option<String
     };
     // What was typed beside may need as many as there are.
     Ok(selection::workload(name, matches, &fewer).map_or((workload, None), |cut| (cut, Some(words))))
+}
+
+/// What to type for warehouses of TPC-C that are not cut.
+fn whole(tpcc: &AnyWorkload) -> String {
+    let sizes = tpcc.resolved().into_iter().filter(|(name, _)| TENTH.iter().any(|(cut, _)| cut == name));
+    sizes.map(|(name, value)| format!("--{name} {value}")).collect::<Vec<_>>().join(" ")
 }
 
 /// The parameter that says how many rows a workload's largest table has, and how many those are; `None` of TPC-C, whose tables go by more than one.
@@ -482,7 +491,8 @@ mod tests {
         assert_eq!(sized_of("ycsb --records 300000"), (Some(300_000), None), "as it was typed");
         assert_eq!(sized_of("ycsb --records 1000"), (Some(1000), None));
         assert_eq!(sized_of("tatp"), (Some(100_000), None), "it has fewer");
-        let of_tpcc = |line| sized_of(line).1.is_some_and(|words| words.contains("at a tenth of their size"));
+        let of_tpcc =
+            |line| sized_of(line).1.is_some_and(|words| words.contains(": --items 100000 --customers 3000 "));
         assert!(of_tpcc("tpcc --warehouses 3") && !of_tpcc("tpcc --items 5000"));
         let shop = "described --file examples/workloads/shop.toml";
         assert_eq!(sized_of(shop), (Some(100_000), None), "its largest table is not too large");

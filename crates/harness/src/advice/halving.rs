@@ -1,5 +1,5 @@
 //! Successive halving (Jamieson and Talwalkar, AISTATS 2016), by thirds, as Hyperband has it by default (Li and others, JMLR 2018): all candidates run shortly, the best third
-//! runs on for longer, and so on: a third of the candidates, for up to three times the time, as long as a run of the final at most.
+//! runs on for longer, and so on. A heat has a third of the candidates of the one before, for up to three times the time, and no longer than a run of the final.
 //!
 //! Candidates are systems with a number of workers. It ends once no more systems are left than reach the final.
 
@@ -8,8 +8,8 @@ use crate::failure::Failure;
 use crate::results::System;
 use std::cmp::Ordering;
 
-/// One in so many goes on, for so many times the time.
-pub(super) const PARTS: usize = 3;
+/// Hyperband's reduction factor: one candidate in so many goes on, for so many times the time.
+pub(super) const REDUCTION_FACTOR: usize = 3;
 
 /// Runs heats until `finalists` systems are left at most; answers what they brought, best first, heat by heat. `run` measures candidates in the heat of a number; who
 /// is missing from what it answers was not measured, and does not run again; if all are missing it was interrupted.
@@ -31,7 +31,8 @@ pub(super) fn halve<T>(
         heats.push(order);
         // A third, and never fewer systems than reach the final.
         let is_enough = |end: &usize| systems(&known[..*end]) >= finalists;
-        let kept = (known.len().div_ceil(PARTS)..known.len()).find(is_enough).unwrap_or(known.len());
+        let kept =
+            (known.len().div_ceil(REDUCTION_FACTOR)..known.len()).find(is_enough).unwrap_or(known.len());
         candidates = known[..kept].to_vec();
         if kept == known.len() || systems(&candidates) <= finalists {
             return Ok(heats);

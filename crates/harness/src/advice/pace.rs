@@ -3,7 +3,7 @@
 //! Where commits are logged they are acknowledged by the epoch, so that a run that is shorter sees none or few of them, and all of those at once. On hardware the shortest runs are as long as an epoch. A simulated machine's
 //! are much shorter: where a level was asked for, its disk has short epochs, and all of its runs are of whole ones ([`Pace::of_epochs`]).
 
-use super::halving::PARTS;
+use super::halving::REDUCTION_FACTOR;
 use std::time::Duration;
 
 /// How long something runs, and how often.
@@ -122,7 +122,7 @@ impl Pace {
 
     /// The heat of a number, from 0.
     pub fn heat(&self, number: usize) -> Length {
-        let factor = (PARTS as u32).pow(number.min(10) as u32);
+        let factor = (REDUCTION_FACTOR as u32).pow(number.min(10) as u32);
         Length {
             warmup: (self.first.warmup * factor).min(self.longest.warmup),
             duration: (self.first.duration * factor).min(self.longest.duration),

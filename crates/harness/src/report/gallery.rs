@@ -66,7 +66,11 @@ fn blocks(exhibit: &Exhibit<'_>, all: &[Exhibit<'_>]) -> Vec<Block> {
         .map(|name| exhibit.beside(name))
         .map(|name| all.iter().find(|other| other.name == name && other.is_measured()).ok_or(name))
         .partition(Result::is_ok);
-    let elsewhere = |name: String| format!("Beside it stands {name}: trireme reproduce {name} simulates it.");
+    let elsewhere = |name: String| {
+        let other = all.iter().find(|other| other.name == name);
+        let line = other.map_or_else(|| format!("trireme reproduce {name}"), |other| other.line.clone());
+        format!("Beside it stands {name}: {line} simulates it.")
+    };
     let not_yet = match exhibit.is_measured() {
         true => String::new(),
         false => format!("Not measured yet: {} measures it.", exhibit.line),

@@ -85,8 +85,8 @@ fn lay_paper_down(
     let page = of_paper(&title, &exhibits, surroundings, vec![Way::to("All papers", "../index.html")]);
     site.write(&format!("{paper}/{INDEX}"), &page)?;
     // Each has its own, if they are of several machines: what is there of a figure says of which.
-    let on =
-        figures[0].on.as_deref().filter(|on| figures.iter().all(|other| other.on.as_deref() == Some(*on)));
+    let are_of_one = figures.iter().all(|other| other.place == figures[0].place);
+    let on = figures[0].on.as_deref().filter(|_| are_of_one);
     Ok(Paper { line: line(paper, on, site.path()), name: paper.to_owned(), title, source, figures: listed })
 }
 
