@@ -1,10 +1,14 @@
-//! Deadlocks under DL_DETECT and DREADLOCKS: none is overlooked, under tens of thousands of schedules.
+//! Deadlocks under DL_DETECT and DREADLOCKS: none is overlooked, under thousands of schedules, and with
+//! `TRIREME_SEEDS=5` under tens of thousands.
 //!
 //! A transaction that waits for ever is no wrong answer that a checker could find: the run just does not end, which the
 //! exploration tells by its bound. So what runs here is made to wait for itself in as many ways as there are: transactions
 //! of reads, upgrades and writes over a handful of records, queues with readers behind writers, and victims in the middle of
 //! a queue. And with a timeout, under every protocol whose requests wait: who has waited for too long leaves the queue, whoever grants
 //! it meanwhile.
+
+#[path = "../../engine/tests/shared/seeds.rs"]
+mod seeds;
 
 use contract::{
     Abort, AbortReason, ArchitectureName, Arrangement, Client, Completion, Engine, EngineOptions, Indexing,
@@ -13,6 +17,7 @@ use contract::{
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Exploration, Schedule, cpu, explore};
+use seeds::times;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -241,7 +246,7 @@ fn rings_of_two_to_five_are_broken() {
 
 #[test]
 fn a_queue_that_loses_its_middle_goes_on() {
-    play_often(20_000, 1, |_| queue_that_loses_its_middle());
+    play_often(4_000 * times(), 1, |_| queue_that_loses_its_middle());
 }
 
 /// Timeouts as short as a few steps and as long as a transaction: requests are taken back while they wait, and while they are being
@@ -259,8 +264,9 @@ fn who_waits_for_too_long_gives_up() {
             .contains(&pair.protocol)
     };
     for pair in PairName::all().filter(waits) {
-        let schedules = if pair.architecture == ArchitectureName::SharedEverything { 1_000 } else { 300 };
+        let schedules = if pair.architecture == ArchitectureName::SharedEverything { 250 } else { 100 };
         let mut timeouts = 0;
+        let schedules = schedules * times();
         for seed in 0..schedules {
             let deadlock_timeout_ns = Some([0, 20, 200, 2_000][seed as usize / 4 % 4]);
             let options = EngineOptions { seed, deadlock_timeout_ns, ..EngineOptions::default() };
@@ -272,14 +278,15 @@ fn who_waits_for_too_long_gives_up() {
 
 #[test]
 fn whatever_waits_goes_on() {
-    play_often(2_000, 3, |seed| drawn(seed, 5));
+    play_often(500 * times(), 3, |seed| drawn(seed, 5));
 }
 
 /// Who would have to wait out of order is aborted instead, and whoever waits gets on, though nobody looks for deadlocks.
 #[test]
 fn who_waits_in_order_only_goes_on() {
     for pair in pairs_of(ProtocolName::DeadlockFree) {
-        let schedules = if pair.architecture == ArchitectureName::SharedEverything { 2_000 } else { 400 };
+        let schedules = if pair.architecture == ArchitectureName::SharedEverything { 500 } else { 100 };
+        let schedules = schedules * times();
         let aborted: u64 =
             (0..schedules).map(|seed| play(pair, &drawn(seed, 5), 3, schedule(seed), seed)).sum();
         assert!(aborted >= schedules / 10, "{pair}: {aborted} aborted in {schedules} schedules");

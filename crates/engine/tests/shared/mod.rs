@@ -6,6 +6,7 @@ pub mod concurrent;
 pub mod counters;
 pub mod model;
 pub mod queues;
+pub mod seeds;
 pub mod snapshots;
 pub mod starving;
 
