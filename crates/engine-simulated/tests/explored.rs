@@ -12,7 +12,7 @@ use engine_simulated::ThisEngine;
 use machine::simulated::{Schedule, explore, trace_hash};
 use shared::concurrent::{bank_run, bank_run_ahead};
 use shared::queues::queues_run;
-use shared::seeds::seeds;
+use shared::seeds::times;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const WORKERS: usize = 3;
@@ -80,7 +80,7 @@ fn one_worker_agrees_with_the_model() {
 #[test]
 fn every_pair_keeps_the_sums_under_every_schedule() {
     for pair in shared::supported::<ThisEngine>() {
-        for seed in seeds(50) {
+        for seed in 0..50 * times() {
             for schedule in schedules(seed) {
                 let run = explored(Selection::Pair(pair), schedule, seed);
                 run.unwrap_or_else(|broken| panic!("{pair}, {schedule:?}: {broken}"));
@@ -95,7 +95,7 @@ fn every_pair_keeps_the_sums_under_every_schedule() {
 fn what_was_met_ahead_is_not_used_when_it_is_stale() {
     for pair in shared::supported::<ThisEngine>() {
         for indexing in [Indexing::Hashed, Indexing::Ordered] {
-            for seed in seeds(10) {
+            for seed in 0..10 * times() {
                 for schedule in schedules(seed) {
                     let (selection, options) = (Selection::Pair(pair), options(seed));
                     let size = (WORKERS, seed, TRANSACTIONS);
@@ -117,7 +117,7 @@ fn every_latch_of_partitions_keeps_the_sums_under_every_schedule() {
         PairName { architecture: ArchitectureName::PartitionedSerial, protocol: ProtocolName::Unprotected };
     for &latch in PartitionLatchName::ALL {
         for timestamps in [TimestampsName::Clock, TimestampsName::Batch8] {
-            for seed in seeds(15) {
+            for seed in 0..15 * times() {
                 for schedule in schedules(seed) {
                     let options = EngineOptions { partition_latch: Some(latch), timestamps, ..options(seed) };
                     let selection = Selection::Pair(pair);
@@ -140,7 +140,7 @@ fn who_gives_up_waiting_keeps_the_sums_under_every_schedule() {
         if !shared::QUEUEING.contains(&pair.protocol) {
             continue;
         }
-        for seed in seeds(15) {
+        for seed in 0..15 * times() {
             for schedule in schedules(seed) {
                 for timeout_ns in [0, 300, 3_000] {
                     let options = EngineOptions { deadlock_timeout_ns: Some(timeout_ns), ..options(seed) };
@@ -164,7 +164,7 @@ fn contention_analysis_keeps_the_sums_under_every_schedule() {
         architecture: ArchitectureName::SharedEverything,
         protocol: ProtocolName::Vll,
     });
-    for seed in seeds(50) {
+    for seed in 0..50 * times() {
         for schedule in schedules(seed) {
             let options = EngineOptions { selective_contention_analysis: true, ..options(seed) };
             let run = in_words(schedule, || {
@@ -184,7 +184,7 @@ fn fibers_of_a_worker_keep_sums_and_queues_under_every_schedule() {
         if pair.architecture != ArchitectureName::SharedEverything {
             continue;
         }
-        for seed in seeds(10) {
+        for seed in 0..10 * times() {
             for schedule in schedules(seed) {
                 for (workers, in_flight) in [
                     (1, InFlight::Told(4)),
@@ -225,7 +225,7 @@ fn who_retries_at_once_starves_nobody() {
         if pair.architecture != ArchitectureName::SharedEverything {
             continue;
         }
-        for seed in seeds(10) {
+        for seed in 0..10 * times() {
             let options = EngineOptions {
                 back_off_first_ns: 0,
                 back_off_cap_ns: 0,
@@ -245,7 +245,7 @@ fn who_retries_at_once_starves_nobody() {
 fn every_pair_keeps_the_queues_under_every_schedule() {
     for pair in shared::supported::<ThisEngine>() {
         for indexing in shared::ORDERED {
-            for seed in seeds(15) {
+            for seed in 0..15 * times() {
                 let seldom = Schedule::Random { seed, switch_one_in: 300 };
                 for schedule in schedules(seed).into_iter().chain([seldom]) {
                     let run = explored_queues(Selection::Pair(pair), indexing, schedule, seed);
@@ -275,7 +275,7 @@ fn every_option_of_orthrus_keeps_sums_and_queues_under_every_schedule() {
     for (cc_threads, in_flight) in [(1, 1), (2, 3), (3, 2)] {
         for (forwarding, shared_lock_table) in [(true, false), (false, false), (true, true)] {
             for locks_by_hash in [false, true] {
-                for seed in seeds(5) {
+                for seed in 0..5 * times() {
                     let options = EngineOptions {
                         cc_threads,
                         in_flight: InFlight::Told(in_flight),
@@ -298,7 +298,7 @@ fn partitions_change_hands_under_every_schedule() {
         if pair.architecture != ArchitectureName::Dora {
             continue;
         }
-        for seed in seeds(25) {
+        for seed in 0..25 * times() {
             for schedule in schedules(seed) {
                 let options = EngineOptions {
                     seed,

@@ -14,7 +14,7 @@ use engine_simulated::ThisEngine;
 use machine::simulated::{Exploration, Schedule, explore};
 use shared::concurrent::bank_run;
 use shared::queues::queues_run;
-use shared::seeds::seeds;
+use shared::seeds::times;
 use std::ops::Bound;
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ const KEEPS_VERSIONS: [ProtocolName; 3] = [ProtocolName::Mvcc, ProtocolName::Hek
 #[test]
 fn the_sums_stay_while_epochs_pass() {
     for pair in pairs_of(&LEAVES_TOMBSTONES) {
-        for seed in seeds(10) {
+        for seed in 0..10 * times() {
             for schedule in schedules(seed) {
                 let (pair, options) = (Selection::Pair(pair), options(seed));
                 let run = || bank_run::<ThisEngine>(pair, WORKERS, seed, TRANSACTIONS, &options);
@@ -67,7 +67,7 @@ fn the_sums_stay_while_epochs_pass() {
 fn the_queues_stay_while_epochs_pass() {
     for pair in pairs_of(&LEAVES_TOMBSTONES) {
         for indexing in shared::ORDERED {
-            for seed in seeds(4) {
+            for seed in 0..4 * times() {
                 for schedule in schedules(seed) {
                     let (pair, options) = (Selection::Pair(pair), options(seed));
                     let run =
@@ -216,7 +216,7 @@ fn who_only_reads_never_aborts_over_versions() {
     let most_attempts = |protocol| {
         let mut most = [0; 2];
         for pair in pairs_of(&[protocol]) {
-            for seed in seeds(10) {
+            for seed in 0..10 * times() {
                 for schedule in schedules(seed) {
                     let run = || watch(pair, TRANSACTIONS, &options(seed)).0;
                     let [reader, writer] = explore(schedule, run);
@@ -243,7 +243,7 @@ fn who_reads_the_past_never_aborts_under_cicada() {
             if pair.architecture != ArchitectureName::SharedEverything {
                 continue;
             }
-            for seed in seeds(20) {
+            for seed in 0..20 * times() {
                 for schedule in schedules(seed) {
                     let options = EngineOptions { snapshots, ..options(seed) };
                     let run = || watch(pair, TRANSACTIONS, &options).0;

@@ -11,8 +11,3 @@ pub fn times() -> u64 {
         _ => panic!("TRIREME_SEEDS={told}: allowed: a whole number, at least 1"),
     }
 }
-
-/// So many seeds from 0 on, times what is told.
-pub fn seeds(usual: u64) -> std::ops::Range<u64> {
-    0..usual * times()
-}
