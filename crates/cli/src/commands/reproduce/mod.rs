@@ -123,6 +123,8 @@ pub fn reproduce(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> 
     let conducted = if is_only_shown {
         told(&prepared, &surroundings)?
     } else {
+        // Results of something else are refused before anything is simulated.
+        told(&prepared, &surroundings)?;
         prepared.iter().filter_map(|figure| figure.keeps(matches)).for_each(|kept| output::say(&kept));
         let conducted = simulate_all(&prepared, &surroundings, matches)?;
         told_again(&prepared, conducted, &surroundings)?
@@ -269,21 +271,28 @@ fn told(figures: &[Prepared], surroundings: &Surroundings) -> Result<Vec<Conduct
     figures.iter().map(|figure| Ok(figure.points(surroundings)?.conducted())).collect()
 }
 
-/// Simulates the figures, as many at a time as there are cores; on the hardware one after the other.
+/// Simulates the figures, as many at a time as there are cores; then measures those of the hardware, one after the other.
 fn simulate_all(
     figures: &[Prepared],
     surroundings: &Surroundings,
     matches: &ArgMatches,
 ) -> Result<Vec<Conducted>, Failure> {
     let points = figures.iter().map(|one| one.cases.cases.len()).sum();
-    let alone = figures.iter().any(|figure| matches!(figure.machine, Machine::Hardware));
-    let threads = if alone { 1 } else { engines::cores() };
     let steps = Steps::of(points, "points", matches);
-    let simulate = |figure: &Prepared| {
+    let conduct = |number: usize| {
+        let figure = &figures[number];
         let points = Points { figure: &figure.figure.name, steps: &steps, begun: AtomicUsize::new(0) };
-        simulate(figure, surroundings, &points)
+        simulate(figure, surroundings, &points).map(|conducted| (number, conducted))
     };
-    side_by_side(figures.len(), threads, |number| simulate(&figures[number])).into_iter().collect()
+    let is_simulated = |number: &usize| matches!(figures[*number].machine, Machine::Simulated(_));
+    let (simulated, measured): (Vec<usize>, Vec<usize>) = (0..figures.len()).partition(is_simulated);
+    let at_once = |numbers: &[usize], threads| -> Result<Vec<_>, Failure> {
+        side_by_side(numbers.len(), threads, |at| conduct(numbers[at])).into_iter().collect()
+    };
+    let mut conducted = at_once(&simulated, engines::cores())?;
+    conducted.extend(at_once(&measured, 1)?);
+    conducted.sort_by_key(|(number, _)| *number);
+    Ok(conducted.into_iter().map(|(_, conducted)| conducted).collect())
 }
 
 /// Figures that are compared with others are told once more, when the others are there: nothing is simulated again.
