@@ -11,7 +11,7 @@ fn histories_of_simulated_runs_are_judged() {
     for pair in systems(&folder) {
         let (architecture, protocol) = pair.split_once(' ').expect("two names");
         let line = format!(
-            "check micro --records 100 --writes 50 --transactions 2000 --workers 20 --architecture {architecture} \
+            "check micro --records 100 --writes 50 --transactions 1000 --workers 20 --architecture {architecture} \
              --protocol {protocol}"
         );
         let ran = on(&folder, &line, &haswell());

@@ -9,7 +9,7 @@ use std::fs;
 #[test]
 fn a_machine_is_held_against_the_one_at_hand() {
     let folder = fresh_folder("validated");
-    let line = "validate --commit=errors.json micro --records 2000 --hot 2 --workers 2 --warmup 1ms --duration 20ms --repeat 2 \
+    let line = "validate --commit=errors.json micro --records 2000 --hot 2 --workers 2 --warmup 200us --duration 5ms --repeat 2 \
                 --out here --json";
     let ran = on(&folder, line, &haswell());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
@@ -53,8 +53,8 @@ fn a_machine_is_held_against_the_one_at_hand() {
     let whole = torn.rfind('\n').expect("lines") + 1;
     let kept = fs::read_to_string(&path).expect("rows");
     assert_eq!((&kept[..whole], kept.lines().count()), (&torn[..whole], lines.lines().count()));
-    let other = on(&folder, &line.replace("20ms", "21ms"), &haswell());
-    assert!(other.code == Some(2) && other.err.contains("measured with --duration 20ms"), "{}", other.err);
+    let other = on(&folder, &line.replace("5ms", "6ms"), &haswell());
+    assert!(other.code == Some(2) && other.err.contains("measured with --duration 5ms"), "{}", other.err);
 
     let refused = on(&folder, "validate micro", "hardware");
     assert_eq!(refused.code, Some(2));
