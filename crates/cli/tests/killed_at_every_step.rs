@@ -6,9 +6,9 @@
 
 use contract::{
     Abort, ArchitectureName, Arrangement, Arrival, Client, Completion, Durability, Engine, EngineOptions,
-    Indexing, Instances, Key, LogOptions, Lost, Outcome, PairName, PartitionFunction, Plan, Procedure,
-    ProtocolName, RecoveryOptions, RowLength, RunError, Seat, Selection, TableDescription, TableId,
-    Transaction, TransactionExt, Until, Workload,
+    Indexing, Instances, Key, LogEnd, LogOptions, Lost, Outcome, PairName, PartitionFunction, Plan,
+    Procedure, ProtocolName, RecoveryOptions, RowLength, RunError, Seat, Selection, TableDescription,
+    TableId, Transaction, TransactionExt, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use harness::crash::nodes::{Fared, Fate, Nodes, among, is_of};
@@ -457,4 +457,41 @@ fn what_channels_lose_double_or_swap_is_noticed_and_what_they_delay_is_waited_fo
         let [lost, _, reordered, doubled] = noticed;
         assert!(lost.min(reordered).min(doubled) > 5, "{protocol}: {noticed:?} noticed");
     }
+}
+
+/// A log that goes on after the common cut has nothing to replay of what lies between, and yet has all up to the cut: so it says when it is opened
+/// again, or what the others have acknowledged meanwhile would be cut off the next time.
+#[test]
+fn a_log_that_goes_on_after_the_common_cut_has_all_up_to_it() {
+    let protocol = ProtocolName::Silo;
+    let selection = Selection::Pair(PairName { architecture: ArchitectureName::SharedEverything, protocol });
+    let options = EngineOptions { epoch_interval: Duration::from_nanos(500), ..EngineOptions::default() };
+    let numbers = Numbers { told: Arc::default(), width: 3, reads: false };
+    let folders = [PathBuf::from("log")];
+    let log = LogOptions { folders: folders.to_vec(), ..LogOptions::new(Durability::Group, "log") };
+    let played = || {
+        let Arrangement { layout, clients, .. } =
+            ThisEngine::arrange(selection, 1, &options).expect("it fits");
+        let seat = Seat::new(0, clients, 1).over(layout.partitions);
+        let mut store = ThisEngine::load(&numbers, layout, &|_| ()).expect("three rows");
+        ThisEngine::open_log(&mut store, &log).expect("an empty disk");
+        let until = Until::Transactions(TRANSFERS);
+        ThisEngine::run_checked(&mut store, selection, vec![numbers.client(seat)], until, &options)
+            .unwrap_or_else(|error| panic!("{error}"));
+        drop(store);
+        let inspected = || ThisEngine::inspect_log(&folders).expect("a log");
+        let end = LogEnd::of(&inspected()).durable;
+        assert!(end > 2, "{end} epochs are too few");
+        // The second cut is one that others have come to while this log had no more to say.
+        let cuts = [end - 2, end - 1];
+        for cut in cuts {
+            let recovery = RecoveryOptions { threads: 1, up_to: Some(cut), ..RecoveryOptions::default() };
+            let recovered = ThisEngine::recover(&numbers, layout, &folders, &recovery, &|_| ());
+            let (mut store, recovered) = recovered.unwrap_or_else(|error| panic!("up to {cut}: {error}"));
+            assert_eq!(recovered.epoch, cut);
+            ThisEngine::open_log(&mut store, &log).expect("its own log");
+        }
+        assert_eq!(inspected().earlier, cuts);
+    };
+    explore(Schedule::RoundRobin, || Disk::new().on(played));
 }

@@ -246,6 +246,10 @@ impl Recovery<'_> {
                 corrupt = corrupt.or(wrong);
             }
         }
+        if ended.is_none() && corrupt.is_none() && self.up_to.is_some() {
+            // Where this generation begins after the common cut nothing of it is replayed, and yet the log has all up to the cut.
+            self.recovered.epoch = self.recovered.epoch.max(least(&streams));
+        }
         // As far as the last generation goes is told by all of its files, whatever is wanted of it.
         if ended.is_none() || from < most {
             corrupt = corrupt.or_else(|| self.unreadable_of(generation, manifest));
