@@ -90,8 +90,9 @@ impl Baseline {
         Ok(Baseline { save, beside: beside.map(read).transpose()?, quantity, tolerance, partly })
     }
 
-    /// Compares the results in the folder, says what came of it, and keeps them if that is asked for. Whether none is worse.
-    pub fn hold_against(&self, folder: &Folder, json: bool) -> Result<bool, Failure> {
+    /// Compares the results in the folder, says what came of it, and keeps them if that is asked for and what was checked of them
+    /// `passed`. Whether none is worse.
+    pub fn hold_against(&self, folder: &Folder, passed: bool, json: bool) -> Result<bool, Failure> {
         if !nodes::speaks() {
             return Ok(true);
         }
@@ -117,8 +118,10 @@ impl Baseline {
                 ))),
             };
         }
-        // What is worse does not become what later results are held against.
-        if let Some(name) = self.save.as_ref().filter(|_| matches!(held, Ok(true))) {
+        // What is worse, or wrong, does not become what later results are held against.
+        if let Some(name) = self.save.as_ref().filter(|_| !passed) {
+            output::say(&format!("the baseline {name} is not kept: a check has failed"));
+        } else if let Some(name) = self.save.as_ref().filter(|_| matches!(held, Ok(true))) {
             let place: PathBuf = baselines::save(name, folder.path(), Path::new(baselines::FOLDER))?;
             output::say(&format!("the baseline {name} is in {}", place.display()));
         }

@@ -73,11 +73,9 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     if result.turns.interrupted.is_some() {
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    let is_as_good = baseline.hold_against(&folder, matches.get_flag("json"))?;
-    Ok(verdict(
-        is_as_good
-            && result.systems.iter().flat_map(|system| &system.summary.checks).all(|check| check.passed),
-    ))
+    let passed = result.systems.iter().flat_map(|system| &system.summary.checks).all(|check| check.passed);
+    let is_as_good = baseline.hold_against(&folder, passed, matches.get_flag("json"))?;
+    Ok(verdict(is_as_good && passed))
 }
 
 /// The systems of `pairs` that a list names: architectures, protocols, or both with a blank between.

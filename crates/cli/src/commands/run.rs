@@ -70,8 +70,9 @@ pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     if turns.interrupted.is_some() {
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    let is_as_good = baseline.hold_against(&folder, matches.get_flag("json"))?;
-    Ok(verdict(is_as_good && summary.checks.iter().all(|check| check.passed)))
+    let passed = summary.checks.iter().all(|check| check.passed);
+    let is_as_good = baseline.hold_against(&folder, passed, matches.get_flag("json"))?;
+    Ok(verdict(is_as_good && passed))
 }
 
 /// Refuses what some pairs cannot be told, and a log where there is one.

@@ -96,11 +96,9 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     } else {
         output::print(&answer::of_sweep(&experiment, &conducted, &folder))?;
     }
-    let is_as_good = baseline.hold_against(&folder, matches.get_flag("json"))?;
-    Ok(verdict(
-        is_as_good
-            && conducted.points.iter().flat_map(|point| &point.summary.checks).all(|check| check.passed),
-    ))
+    let passed = conducted.points.iter().flat_map(|point| &point.summary.checks).all(|check| check.passed);
+    let is_as_good = baseline.hold_against(&folder, passed, matches.get_flag("json"))?;
+    Ok(verdict(is_as_good && passed))
 }
 
 /// The points, and how long they take.

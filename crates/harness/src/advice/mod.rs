@@ -283,7 +283,17 @@ fn found<E: Engine>(
                 break;
             }
             number += 1;
-            let systems = run(number, &along, pace.point, After::Nothing)?;
+            let systems = match run(number, &along, pace.point, After::Nothing) {
+                Ok(systems) => systems,
+                Err(Failure::Interrupted) => return Err(Failure::Interrupted),
+                // As above: the final stays.
+                Err(failure) => {
+                    decided
+                        .warnings
+                        .push(format!("not measured along {} from {label} on: {failure}", axis.name));
+                    break;
+                }
+            };
             if !systems.is_empty() {
                 points.push(flips::point(label, &systems, trials.goal, trials.model_factor(), |system| {
                     trials.command(workload, system)

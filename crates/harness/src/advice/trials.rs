@@ -87,9 +87,10 @@ impl<'a, E: Engine> Trials<'a, E> {
         }));
     }
 
-    /// By which factor systems that are simulated may be off.
+    /// By which factor systems that are simulated may be off; by any, where that was not measured.
     pub(super) fn model_factor(&self) -> f64 {
-        self.model_error.unwrap_or(1.0).max(1.0)
+        let unknown = if self.place.simulated { f64::INFINITY } else { 1.0 };
+        self.model_error.unwrap_or(unknown).max(1.0)
     }
 
     /// Why who ran for `length` and longer was not measured.

@@ -100,6 +100,7 @@ impl OnMachine {
             (false, Some(error)) => {
                 format!("by these repetitions and a model that may be off by {} times", ratio(error))
             }
+            (false, None) if self.simulated => "by a model of unknown error".to_owned(),
             (false, None) => "by these repetitions".to_owned(),
         };
         let range = match level.len() {

@@ -29,8 +29,10 @@ use crate::failure::{Failure, words};
 use crate::options::BadValue;
 use serde::Serialize;
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::process;
 
 const ALLOWED: &str = "a folder that can be written";
 
@@ -96,7 +98,7 @@ impl Folder {
     }
 
     fn probed(self) -> Result<Folder, Failure> {
-        let probe = self.path.join(".trireme-probe");
+        let probe = self.path.join(format!(".trireme-probe-{}", process::id()));
         File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(refuse(&self.path))?;
         Ok(self)
     }
@@ -114,7 +116,7 @@ impl Folder {
     /// Writes the file called `name`, whole or not at all. `name` may have one folder in front.
     pub fn write(&self, name: &str, content: &str) -> Result<(), Failure> {
         let path = self.path.join(name);
-        let beside = path.with_extension("part");
+        let beside = path.with_extension(format!("{}.part", process::id()));
         let write = || {
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent)?;
@@ -154,10 +156,21 @@ fn refuse(path: &Path) -> impl FnOnce(io::Error) -> Failure + use<> {
     move |error| Failure::Usage(format!("--out {out}: {}; allowed: {ALLOWED}", words(&error)))
 }
 
-/// `text` as a file name: letters, digits, dots, dashes, equals signs and commas, anything else a dash.
+/// The longest name, in bytes, that [`file_name`] makes: file systems allow 255, of which endings take some.
+const LONGEST_NAME: usize = 180;
+
+/// `text` as a file name: letters, digits, dots, dashes, equals signs and commas, anything else a dash. What is too long is cut, and a hash of the whole
+/// takes its place.
 pub fn file_name(text: &str) -> String {
     let keep = |c: char| if c.is_ascii_alphanumeric() || ".=,".contains(c) { c } else { '-' };
-    text.chars().map(keep).collect()
+    let name: String = text.chars().map(keep).collect();
+    if name.len() <= LONGEST_NAME {
+        return name;
+    }
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    let hash = format!("-{:016x}", hasher.finish());
+    format!("{}{hash}", &name[..LONGEST_NAME - hash.len()])
 }
 
 /// A field of a CSV file, quoted if it must be.
@@ -262,6 +275,8 @@ mod tests {
     #[test]
     fn names_and_fields_are_tamed() {
         assert_eq!(file_name("shared everything/silo,θ=0.5"), "shared-everything-silo,-=0.5");
+        let long = |last: &str| file_name(&("files=".to_owned() + &"orders/".repeat(40) + last));
+        assert_eq!((long("a").len(), long("a") == long("a"), long("a") == long("b")), (180, true, false));
         assert_eq!(csv_field("a"), "a");
         assert_eq!(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
     }

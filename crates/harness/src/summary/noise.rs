@@ -15,6 +15,13 @@ pub fn verdict<'a>(summaries: impl IntoIterator<Item = &'a Summary>) -> Option<S
     if worst.repetitions < 2 {
         return Some("Noise: unknown, for one repetition has no spread; use --repeat 3 or more.".to_owned());
     }
+    // A median of nothing has no parts.
+    if summaries.iter().any(|summary| summary.throughput_per_s == 0.0 && summary.throughput_max > 0.0) {
+        return Some(
+            "Noise: unknown, for most repetitions of a system committed nothing; use a longer --duration."
+                .to_owned(),
+        );
+    }
     let spread = worst.spread();
     let most = if summaries.len() > 1 { " at most" } else { "" };
     let over = format!("repetitions spread over {} of the median{most}", percent(spread));
@@ -48,6 +55,9 @@ mod tests {
         assert!(too_much.starts_with("Noise: too much") && too_much.contains("31.6 %"), "{too_much}");
         assert!(told(&[&Summary { simulated: true, ..loud }]).ends_with("use a longer --duration."));
         assert!(told(&[&Summary { repetitions: 1, ..quiet }]).contains("--repeat 3"));
+        let mut seldom = of(0.0, 1000.0);
+        seldom.throughput_per_s = 0.0;
+        assert!(told(&[&quiet, &seldom]).starts_with("Noise: unknown"));
         assert_eq!(verdict([]), None);
     }
 }

@@ -20,7 +20,7 @@ const REPORT: &str = "report.html";
 
 /// Writes the site into `folder`, in which the figures lie.
 pub fn lay_down(asked: &[Prepared], surroundings: &Surroundings, folder: &Path) -> Result<(), Failure> {
-    let earlier = earlier(asked, folder);
+    let earlier = earlier(asked, surroundings, folder);
     let all: Vec<&Prepared> = asked.iter().chain(&earlier).collect();
     let site = Folder::create(folder)?;
     let mut listed = Vec::new();
@@ -39,7 +39,7 @@ pub fn lay_down(asked: &[Prepared], surroundings: &Surroundings, folder: &Path) 
 }
 
 /// What earlier lines have left in the folder. What cannot be read is not shown.
-fn earlier(asked: &[Prepared], folder: &Path) -> Vec<Prepared> {
+fn earlier(asked: &[Prepared], surroundings: &Surroundings, folder: &Path) -> Vec<Prepared> {
     let is_asked = |name: &str| asked.iter().any(|other| other.figure.name == name);
     let others = all_figures().into_iter().filter(|figure| !is_asked(&figure.name));
     let is_there = |figure: &Figure| {
@@ -47,7 +47,8 @@ fn earlier(asked: &[Prepared], folder: &Path) -> Vec<Prepared> {
         [journal::FILE_NAME, REPORT].iter().any(|name| of_figure.join(name).exists())
     };
     let there = others.filter(is_there);
-    there.filter_map(|figure| Prepared::as_laid_down(&figure, None, folder, times).ok()).collect()
+    let prepared = there.filter_map(|figure| Prepared::as_laid_down(&figure, None, folder, times).ok());
+    prepared.filter(|figure| figure.points(surroundings).is_ok()).collect()
 }
 
 /// A paper's page, and the reports of its figures.
