@@ -175,7 +175,7 @@ pub fn running<'a>(
 /// `--progress`.
 pub fn progress() -> Arg {
     Arg::new("progress").long("progress").action(ArgAction::SetTrue).help(
-        "Say every second on standard error how far it is, also into a file: simulated time, transactions, time left",
+        "Say on standard error how far it is, every second, even if that is no terminal: simulated time, transactions, time left",
     )
 }
 

@@ -532,7 +532,7 @@ pub static OPTIONS: &[OptionDescription] = &[
     OptionDescription {
         name: "channel",
         value: "NAME",
-        help: "By what instances talk with each other",
+        help: "By what instances communicate: shared-memory, unix, tcp, or mpi under mpirun; by default processes of one host by unix, and several hosts by tcp",
         used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, ProtocolName::DEPLOYED),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.channel, named(value)),
@@ -628,7 +628,7 @@ pub static OPTIONS: &[OptionDescription] = &[
     OptionDescription {
         name: "bind",
         value: "NAME",
-        help: "Where workers run: each on a core of its own, on any core of that one's socket, or where the system likes; on hardware only",
+        help: "Where workers run: cores, each on a core of its own; sockets, on any core of that one's socket; off, where the system likes; on hardware only",
         used_by: UsedBy::All,
         in_checks: true,
         set: |options, value| assign(&mut options.engine.bind, named(value)),

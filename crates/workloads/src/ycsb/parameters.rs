@@ -45,7 +45,7 @@ parameters! {
     "touch" touch: Extent = "field";
     /// Order of the accesses: as drawn, or by primary key.
     "order" order: Order = "drawn";
-    /// Whether keys are drawn again that the transaction has already.
+    /// Whether the keys of a transaction all differ: one that it has already is drawn again; no: a key may come twice.
     "distinct" distinct: Distinct = "no";
     /// Partitions that a transaction touches, or threads that have its locks, its home among them; or any, for no locality (thousand-cores 5.5).
     "touched-partitions" touched_partitions: TouchedPartitions = "any";

@@ -42,7 +42,7 @@ pub fn arguments() -> Command {
     let command = Command::new("check")
         .about("Run one system with everything written down, and judge whether it is serializable")
         .after_help(format!(
-            "Exits with 0 if all that was checked held, above all that the history is strictly serializable, and with \
+            "Exits with 0 if all that was checked held, above all that the history is strictly serializable (serializable under tictoc, and under timestamp, mvcc and cicada with --timestamps batch-N), and with \
              1 if not. With --canary it exits with 1 both if the canary was rejected, as it must be, and if it was missed, and \
              says which. Exits with 2 if it held, but too little happened: a history needs \
              {DEPENDENCIES_NEEDED} dependencies between transactions of different workers, of each kind (write-read, \
