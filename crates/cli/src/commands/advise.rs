@@ -456,7 +456,7 @@ mod tests {
             machine,
             on,
             asked: &asked,
-            model_error: None,
+            model_error: Some(1.0),
             pace: pace(),
             options,
             disk: None,

@@ -51,13 +51,13 @@ mod tests {
         let told = |of: &[&Summary]| verdict(of.iter().copied()).expect("a verdict");
         assert!(told(&[&quiet]).starts_with("Noise: little"));
         assert!(told(&[&quiet, &some]).starts_with("Noise: some"));
+        let mut seldom = of(0.0, 1000.0);
+        seldom.throughput_per_s = 0.0;
+        assert!(told(&[&quiet, &seldom]).starts_with("Noise: unknown"));
         let too_much = told(&[&loud, &quiet, &some]);
         assert!(too_much.starts_with("Noise: too much") && too_much.contains("31.6 %"), "{too_much}");
         assert!(told(&[&Summary { simulated: true, ..loud }]).ends_with("use a longer --duration."));
         assert!(told(&[&Summary { repetitions: 1, ..quiet }]).contains("--repeat 3"));
-        let mut seldom = of(0.0, 1000.0);
-        seldom.throughput_per_s = 0.0;
-        assert!(told(&[&quiet, &seldom]).starts_with("Noise: unknown"));
         assert_eq!(verdict([]), None);
     }
 }
