@@ -110,9 +110,16 @@ fn an_invariant_that_a_file_breaks_itself_is_found() {
     let folder = fresh_folder("files-audit");
     for (paid, expected) in [("1", &[][..]), ("2", &["audit"])] {
         written(&folder, "bank.toml", &bank(paid));
-        let ran = run(&folder, &[&["run", "bank.toml", "--protocol", "no-wait"], SHORT].concat());
+        let line = ["run", "bank.toml", "--protocol", "no-wait", "--save-baseline", paid];
+        let ran = run(&folder, &[&line, SHORT].concat());
         assert_eq!(failed(&ran.json()), expected, "{}", ran.out);
         assert_eq!(ran.code, Some(i32::from(paid != "1")), "{}", ran.err);
+        // What is wrong does not become what later results are held against.
+        let is_kept = folder.join("results/baselines").join(paid).exists();
+        assert_eq!(
+            (is_kept, ran.err.contains("is not kept: a check has failed")),
+            (paid == "1", paid != "1")
+        );
     }
 }
 

@@ -25,8 +25,8 @@ impl<K: Key, V: Value> Table<K, V> {
         Table { name, hashed: None, types: PhantomData }
     }
 
-    /// The same, hashed: transactions are 1.1 to 1.6 times as fast (`docs/results/versus.md`), and rows are found only by their keys: there are no ranges, and no indexes of rows that are
-    /// there already. With many more rows than `rows` it finds them more slowly. The memory to find `rows` of them by is taken when it is made;
+    /// The same, hashed: transactions are 1.1 to 1.6 times as fast (`docs/results/versus.md`), and rows are found only by their keys: there are
+    /// no ranges, and no indexes of rows that are there already. With many more rows than `rows` it finds them more slowly. The memory to find `rows` of them by is taken when it is made;
     /// if there is not so much, or for more than 2^36 rows, [`Database::table`](crate::Database::table) refuses it.
     ///
     /// Panics, in a constant when it is compiled, unless keys are integers of at most 64 bits, `bool` or `char`.

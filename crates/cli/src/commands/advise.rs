@@ -440,6 +440,17 @@ mod tests {
         (workload, given): (&str, &[(&str, &str)]),
         only: &str,
     ) -> OnMachine {
+        advised_by(Some(1.0), machine, workers, (workload, given), only)
+    }
+
+    /// By a model of this error.
+    fn advised_by(
+        model_error: Option<f64>,
+        machine: &str,
+        workers: usize,
+        (workload, given): (&str, &[(&str, &str)]),
+        only: &str,
+    ) -> OnMachine {
         let machine = Machine::named(Some(machine)).expect("it travels along");
         let workload = build(workload, &given.iter().copied().collect()).expect("a workload");
         let asked = Asked {
@@ -456,13 +467,27 @@ mod tests {
             machine,
             on,
             asked: &asked,
-            model_error: Some(1.0),
+            model_error,
             pace: pace(),
             options,
             disk: None,
             observer: &Silent,
         };
         machine.run(job).expect("an advice")
+    }
+
+    /// As a claim about points that are simulated is not told then.
+    #[test]
+    fn a_model_of_unknown_error_tells_nothing_apart() {
+        let hot = [("records", "20000"), ("hot", "2"), ("writes", "all")];
+        let only = "shared-everything silo,delegation silo,dora no-wait";
+        let of = |error| advised_by(error, "haswell-ex-4x18", 24, ("micro", &hot), only);
+        let (known, unknown) = (of(Some(1.0)), of(None));
+        assert!(known.ranking[1..].iter().any(|row| row.figures.is_told_apart), "{:?}", known.ranking);
+        assert_eq!(unknown.verdict.ties.len(), 2, "{:?}", unknown.verdict.ties);
+        assert!(unknown.axes.iter().all(|axis| axis.flips.is_empty()), "{:?}", unknown.axes);
+        let said = |sentence: &String| sentence.contains("by a model of unknown error");
+        assert!(unknown.finding.iter().any(said), "{:?}", unknown.finding);
     }
 
     const UPDATES: [(&str, &str); 5] =

@@ -152,6 +152,27 @@ fn is_simulated(point: &Value) -> bool {
     point["summary"]["simulated"] == true && point["summary"]["machine"] == "haswell-ex-4x18"
 }
 
+/// Results of something else are refused before anything is simulated, where they are asked for; beside the figure that is asked for they are let lie.
+#[test]
+fn figures_that_cannot_be_read_take_no_answer_away() {
+    let folder = project("unreadable");
+    let figures = folder.join("experiments/trireme");
+    fs::copy(figures.join("small.toml"), figures.join("other.toml")).expect("copied");
+    let other = folder.join("results/reproduce/trireme/other");
+    fs::create_dir_all(&other).expect("made");
+    fs::write(other.join("points.jsonl"), "{\"schema\":\"trireme.sweep/1\"}\n").expect("written");
+    let short = |figure: &str| {
+        run(&folder, &["reproduce", figure, "--warmup", "1us", "--duration", "20us", "--repeat", "1"])
+    };
+    let both = short("trireme");
+    assert_eq!((both.code, both.out.as_str()), (Some(2), ""), "{}", both.err);
+    assert!(both.err.contains("other/points.jsonl"), "{}", both.err);
+    assert!(!folder.join("results/reproduce/trireme/small").exists(), "nothing was simulated");
+    let one = short("trireme/small");
+    assert_eq!(one.code, Some(0), "{}", one.err);
+    assert!(one.out.contains("\nOf 2 claims: ") && one.out.ends_with("index.html\n"), "{}", one.out);
+}
+
 #[test]
 fn an_unknown_figure_is_refused_with_those_that_there_are() {
     let folder = project("no-figure");

@@ -119,6 +119,11 @@ mod tests {
         fs::rename(among.join("main"), aside("main", &among)).expect("renamed");
         assert_eq!(find("main", &among).expect("it is found"), aside("main", &among));
         save("main", &results, &among).expect("saved again");
+        // Results that were written there keep what is beside what is kept of others.
+        let own = among.join("main");
+        fs::write(own.join("points.jsonl"), "a journal").expect("written");
+        assert_eq!(save("main", &own, &among).expect("it is there"), own);
+        assert!(own.join("points.jsonl").exists() && own.join("samples.csv").exists());
         let folder = results.display().to_string();
         assert_eq!(find(&folder, &among).expect("a folder of results"), results);
         let other = find("mian", &among).expect_err("misspelt").to_string();
