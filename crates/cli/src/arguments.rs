@@ -107,6 +107,9 @@ pub fn command() -> Command {
         .version(clap::crate_version!())
         .about("A main-memory OLTP engine whose design is chosen on the command line, and measured")
         .disable_help_subcommand(true)
+        .after_help(
+            "Exit codes: 0 done, and all that was checked held; 1 a check or the run itself failed; 2 other input would have helped; 3 results cannot be written; 130 interrupted.",
+        )
         .subcommands([
             run::arguments(),
             compare::arguments(),

@@ -107,6 +107,16 @@ fn goals_are_the_files_or_the_lines() {
     let ran = run(&folder, &[&slow[..], &SHORT].concat());
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
     assert!(ran.err.contains("by durability group a commit waits for its epoch"), "{}", ran.err);
+    // It takes nothing from what another machine has told.
+    let both = "advise rows.toml --on nehalem-ex-4x8,slow.toml --workers 2 --only silo --json --out both";
+    let ran = run(&folder, &[&both.split(' ').collect::<Vec<_>>()[..], &SHORT].concat());
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    let told = ran.json();
+    assert_eq!(told["machines"].as_array().map(Vec::len), Some(1), "{told:#}");
+    let why = told["unmeasured"][0]["why"].as_str().expect("words");
+    assert!(why.contains("by durability group a commit waits for its epoch"), "{why}");
+    let page = fs::read_to_string(folder.join("both/report.html")).expect("a page");
+    assert!(page.contains("nothing was measured: "), "{page}");
     let ran = small(&folder, "rows.toml", &["--durability", "none", "--json"]);
     let told = ran.json();
     assert_eq!(

@@ -10,6 +10,9 @@
 //!    (the worst first, held against 5 % by the number of systems). It is kept out of the common variance.
 //! 3. Each system is compared with the best by the mean of its differences in the rounds and Student's distribution: with the
 //!    common variance; or, if one of the two is restless, with that of their own differences, which has few degrees of freedom.
+//!    A system that was measured in other rounds than the best (a group whose stores did not lie beside the others') shares no
+//!    blocks with it: their means are compared by Welch's test (1947). What changed on the machine between the groups is in no test.
+//!    One that committed nothing in some round has no logarithm there: its throughputs themselves are compared.
 //! 4. The chances to be behind are held against 5 % by the number of comparisons (Bonferroni, nearly as sharp as Dunnett's 1955
 //!    table). Which one is best is seen in the same figures. So what holds is the statement of Gupta (1965) and of Hsu's
 //!    comparisons with the best (1984): with 95 % confidence the fastest system is among those that are not told apart from the best.
@@ -51,29 +54,50 @@ pub struct BesideBest {
 ///
 /// Panics if the systems have not as many repetitions each.
 pub fn beside_best(throughputs: &[Vec<f64>], model_error: f64) -> Vec<BesideBest> {
+    beside_best_of_groups(throughputs, &vec![0; throughputs.len()], model_error)
+}
+
+/// As [`beside_best`], of systems only some of which took turns. `groups`: by system, who shares rounds with whom.
+pub fn beside_best_of_groups(
+    throughputs: &[Vec<f64>],
+    groups: &[usize],
+    model_error: f64,
+) -> Vec<BesideBest> {
     let Some(best) = throughputs.first() else { return Vec::new() };
     let rounds = best.len();
     assert!(throughputs.iter().all(|one| one.len() == rounds), "repetitions are compared round by round");
     let logarithms: Vec<Vec<f64>> =
         throughputs.iter().map(|one| one.iter().map(|value| value.ln()).collect()).collect();
     // The logarithm of nothing is no number.
-    let whole: Vec<usize> = (0..throughputs.len())
-        .filter(|&system| logarithms[system].iter().all(|logarithm| logarithm.is_finite()))
-        .collect();
-    let noise = (rounds >= 2).then(|| Noise::of(&logarithms, whole.clone()));
+    let is_whole = |system: usize| logarithms[system].iter().all(|logarithm| logarithm.is_finite());
+    let shares_rounds = |system: usize| groups[system] == groups[0];
+    let beside_it = (0..throughputs.len()).filter(|&system| is_whole(system) && shares_rounds(system));
+    let noise = (rounds >= 2).then(|| Noise::of(&logarithms, beside_it.collect()));
     let level = LEVEL / (throughputs.len() - 1).max(1) as f64;
     let is_nothing = |system: usize| throughputs[system].iter().all(|&value| value == 0.0);
     let beside = |system| match &noise {
         _ if system == 0 => BesideBest { ratio: None, is_told_apart: false },
-        Some(noise) if whole.contains(&0) && whole.contains(&system) => {
-            let behind = noise.behind(&logarithms, system);
+        // Something is more than nothing.
+        _ if is_nothing(system) => BesideBest { ratio: None, is_told_apart: !is_nothing(0) },
+        Some(noise) if is_whole(0) && is_whole(system) => {
+            let behind = match shares_rounds(system) {
+                true => noise.behind(&logarithms, system),
+                false => Behind::apart(&logarithms[0], &logarithms[system]),
+            };
             BesideBest {
                 ratio: Some(behind.ratio()),
                 is_told_apart: behind.chance(model_error.ln()) <= level,
             }
         }
-        // Something is more than nothing.
-        _ => BesideBest { ratio: None, is_told_apart: is_nothing(system) && !is_nothing(0) },
+        Some(_) if is_whole(0) => {
+            let best: Vec<f64> = best.iter().map(|value| value / model_error).collect();
+            let behind = match shares_rounds(system) {
+                true => Behind::in_rounds(&best, &throughputs[system]),
+                false => Behind::apart(&best, &throughputs[system]),
+            };
+            BesideBest { ratio: None, is_told_apart: behind.chance(0.0) <= level }
+        }
+        _ => BesideBest { ratio: None, is_told_apart: false },
     };
     (0..throughputs.len()).map(beside).collect()
 }
@@ -115,18 +139,12 @@ impl Noise {
 
     /// How far `system` is behind the best.
     fn behind(&self, logarithms: &[Vec<f64>], system: usize) -> Behind {
-        let differences: Vec<f64> =
-            logarithms[0].iter().zip(&logarithms[system]).map(|(best, other)| best - other).collect();
-        let rounds = differences.len() as f64;
-        let mean = differences.iter().sum::<f64>() / rounds;
-        let (variance, freedom) = if self.steady.contains(&0) && self.steady.contains(&system) {
-            (2.0 * self.variance, self.freedom)
-        } else {
-            let squares: f64 = differences.iter().map(|value| (value - mean).powi(2)).sum();
-            (squares / (rounds - 1.0), rounds - 1.0)
-        };
-        let student = StudentsT::new(0.0, 1.0, freedom).expect("one degree of freedom at least");
-        Behind { mean, error: (variance / rounds).sqrt(), student }
+        let alone = Behind::in_rounds(&logarithms[0], &logarithms[system]);
+        if !self.steady.contains(&0) || !self.steady.contains(&system) {
+            return alone;
+        }
+        let error = (2.0 * self.variance / logarithms[0].len() as f64).sqrt();
+        Behind { error, student: student(self.freedom), ..alone }
     }
 }
 
@@ -148,7 +166,18 @@ fn squares(logarithms: &[Vec<f64>], systems: &[usize]) -> f64 {
     systems.iter().map(of_system).sum()
 }
 
-/// How far a system is behind the best: the logarithm of the ratio.
+fn student(freedom: f64) -> StudentsT {
+    StudentsT::new(0.0, 1.0, freedom).expect("one degree of freedom at least")
+}
+
+/// The mean of values, and their variance.
+fn moments(values: &[f64]) -> (f64, f64) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0))
+}
+
+/// How far a system is behind the best: of logarithms, the logarithm of the ratio.
 struct Behind {
     mean: f64,
     /// Of the mean.
@@ -157,6 +186,27 @@ struct Behind {
 }
 
 impl Behind {
+    /// By the differences in the rounds that both were measured in.
+    fn in_rounds(best: &[f64], other: &[f64]) -> Behind {
+        let differences: Vec<f64> = best.iter().zip(other).map(|(best, other)| best - other).collect();
+        let (mean, variance) = moments(&differences);
+        let rounds = differences.len() as f64;
+        Behind { mean, error: (variance / rounds).sqrt(), student: student(rounds - 1.0) }
+    }
+
+    /// Of two that were measured in different rounds: Welch's test, with the degrees of freedom of Welch and Satterthwaite.
+    fn apart(best: &[f64], other: &[f64]) -> Behind {
+        let ((best_mean, best_variance), (other_mean, other_variance)) = (moments(best), moments(other));
+        let rounds = best.len() as f64;
+        let variance = best_variance + other_variance;
+        let freedom = match variance == 0.0 {
+            true => rounds - 1.0,
+            false => (rounds - 1.0) * variance.powi(2) / (best_variance.powi(2) + other_variance.powi(2)),
+        };
+        let error = (variance / rounds).sqrt();
+        Behind { mean: best_mean - other_mean, error, student: student(freedom) }
+    }
+
     /// The system's ratio to the best.
     fn ratio(&self) -> Interval {
         let half = self.error * self.student.inverse_cdf(1.0 - LEVEL / 2.0);
@@ -206,6 +256,37 @@ mod tests {
         let (fast, slow) = (vec![1000.0, 500.0, 990.0], vec![900.0, 452.0, 889.0]);
         assert_eq!(told_apart(&[fast, slow.clone()], 1.0), [false, true]);
         assert_eq!(told_apart(&[vec![1000.0, 430.0, 1100.0], slow], 1.0), [false, false]);
+    }
+
+    #[test]
+    fn those_that_share_no_rounds_are_compared_by_welch() {
+        // As above, but the rounds in which the machine was half as fast were others': they do not account for it.
+        let (fast, slow) = (vec![1000.0, 500.0, 990.0], vec![900.0, 452.0, 889.0]);
+        let both = [fast, slow];
+        assert!(beside_best_of_groups(&both, &[0, 0], 1.0)[1].is_told_apart);
+        assert!(!beside_best_of_groups(&both, &[0, 1], 1.0)[1].is_told_apart);
+        // Variances 1 and 4 of three rounds: 2 * 25 / 17 degrees of freedom, whose quantile is 3.195.
+        let behind = Behind::apart(&[9.0, 10.0, 11.0], &[3.0, 5.0, 7.0]);
+        assert_eq!((behind.mean, behind.error), (5.0, (5.0f64 / 3.0).sqrt()));
+        assert!((behind.student.freedom() - 50.0 / 17.0).abs() < 1e-9);
+        let far = [vec![1000.0, 1010.0, 990.0], vec![500.0, 510.0, 490.0], vec![0.0; 3]];
+        let beside = beside_best_of_groups(&far, &[0, 1, 1], 1.0);
+        assert!(beside[1].is_told_apart && beside[2].is_told_apart, "{beside:?}");
+        assert!(beside[1].ratio.is_some_and(|ratio| ratio.low < 0.5 && 0.5 < ratio.high), "{beside:?}");
+        assert!(!beside_best_of_groups(&far, &[0, 1, 1], 3.0)[1].is_told_apart);
+    }
+
+    #[test]
+    fn a_round_without_commits_hides_no_difference() {
+        let best = vec![1000.0, 1010.0, 990.0];
+        let stalls = |others: [f64; 2]| vec![0.0, others[0], others[1]];
+        assert_eq!(told_apart(&[best.clone(), stalls([10.0, 12.0])], 1.0), [false, true]);
+        assert_eq!(told_apart(&[best.clone(), stalls([10.0, 12.0])], f64::INFINITY), [false, false]);
+        assert_eq!(told_apart(&[best.clone(), stalls([990.0, 1005.0])], 1.0), [false, false]);
+        // Only the best has rounds without commits.
+        assert_eq!(told_apart(&[vec![0.0, 1000.0, 990.0], vec![900.0; 3]], 1.0), [false, false]);
+        let groups = [best, stalls([10.0, 12.0])];
+        assert!(beside_best_of_groups(&groups, &[0, 1], 1.0)[1].is_told_apart);
     }
 
     fn around(value: f64, by: [f64; 5]) -> Vec<f64> {

@@ -11,7 +11,8 @@ use ::workloads::{AnyWorkload, Parameters};
 use clap::{Arg, ArgMatches, Command};
 use contract::{Durability, Engine, Workload as _};
 use harness::advice::{
-    Advice, Disk, Goal, OnMachine, Pace, SCHEMA, Trials, advise as advise_on, of_advice, words,
+    Advice, Disk, Goal, OnMachine, Pace, SCHEMA, Trials, UnmeasuredMachine, advise as advise_on, of_advice,
+    words,
 };
 use harness::failure::INTERRUPTED;
 use harness::folder::Folder;
@@ -80,6 +81,7 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let watching = Watching::begin();
 
     let (mut told, mut unmeasured) = (Vec::new(), Vec::new());
+    let mut first_failure = None;
     for (machine, on) in &machines {
         let progress = Progress::on(*machine, matches);
         let options = asked.options(*machine, Some(&folder));
@@ -110,7 +112,11 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
             Err(Failure::Interrupted) if told.is_empty() => return Err(Failure::Interrupted),
             Err(Failure::Interrupted) => break,
             // What other machines have told is not lost.
-            Err(failure) if machines.len() > 1 => unmeasured.push(failure.to_string()),
+            Err(failure) if machines.len() > 1 => {
+                unmeasured
+                    .push(UnmeasuredMachine { machine: machine.place().machine, why: failure.to_string() });
+                first_failure = first_failure.or(Some(failure));
+            }
             Err(failure) => return Err(failure),
         }
         if interrupt::is_asked_for() {
@@ -119,7 +125,8 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     }
     surroundings::tell_load(&mut surroundings, &watching.end());
     if told.is_empty() {
-        return Err(Failure::Usage(unmeasured.join("; ")));
+        let whys: Vec<&str> = unmeasured.iter().map(|machine| machine.why.as_str()).collect();
+        return Err(Failure::Usage(whys.join("; ")));
     }
     let advice = Advice {
         schema: SCHEMA,
@@ -130,9 +137,9 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         took_s: began.elapsed().as_secs_f64(),
         interrupted: interrupt::is_asked_for(),
         machines: told,
+        unmeasured,
     };
     let mut warnings = warnings(&advice, &surroundings);
-    warnings.extend(unmeasured);
     warnings.extend(cut);
     // A full disk must not take what was measured: it is printed first.
     let kept = write(&folder, &advice, &surroundings, &warnings);
@@ -144,9 +151,10 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     if advice.interrupted {
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    Ok(verdict(
-        advice.machines.iter().flat_map(|machine| &machine.ranking).all(|row| row.failed_checks.is_empty()),
-    ))
+    match first_failure {
+        Some(failure) => Err(failure),
+        None => Ok(verdict(advice.is_sound())),
+    }
 }
 
 /// Rows of a table beyond which to load them for each system takes longer than to measure it.
@@ -388,6 +396,8 @@ fn warnings(advice: &Advice, surroundings: &Surroundings) -> Vec<String> {
     for machine in &advice.machines {
         warnings.extend(machine.warnings.iter().map(|odd| format!("{}: {odd}", machine.machine)));
     }
+    let unmeasured = advice.unmeasured.iter();
+    warnings.extend(unmeasured.map(|it| format!("{}: nothing was measured: {}", it.machine, it.why)));
     for machine in advice.machines.iter().filter(|machine| machine.durability != advice.durability) {
         warnings.push(format!(
             "{} has no disk: its commits count when they are installed, not by durability {}",

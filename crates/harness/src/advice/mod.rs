@@ -102,6 +102,26 @@ pub struct Advice {
     pub interrupted: bool,
     /// By machine, in the order in which they were asked for.
     pub machines: Vec<OnMachine>,
+    /// Machines on which nothing was measured.
+    pub unmeasured: Vec<UnmeasuredMachine>,
+}
+
+impl Advice {
+    /// Whether no check has failed, in the finals or beside them.
+    pub fn is_sound(&self) -> bool {
+        let finals = self.machines.iter().flat_map(|machine| &machine.ranking);
+        finals.flat_map(|row| &row.failed_checks).next().is_none()
+            && self.machines.iter().all(|machine| machine.failed_checks.is_empty())
+    }
+}
+
+/// A machine that was asked for, and does not tell anything.
+#[derive(Clone, Debug, Serialize)]
+pub struct UnmeasuredMachine {
+    /// As in [`OnMachine`].
+    pub machine: String,
+    /// Why, in words.
+    pub why: String,
 }
 
 /// The answer for one machine.
@@ -139,6 +159,8 @@ pub struct OnMachine {
     pub heats: Vec<HeatTold>,
     /// Systems that were not measured.
     pub left_out: Vec<Unmeasured>,
+    /// Checks that have failed beside the final: in heats, at levels of durability, along axes. In words.
+    pub failed_checks: Vec<String>,
     /// What is odd.
     pub warnings: Vec<String>,
     /// How much noise there was in the final, and what to do; told on the page.
@@ -181,13 +203,21 @@ impl<E: Engine> WorkloadsVisitor for Advised<'_, E> {
     fn visit<W: Audited>(self, workloads: &[&W]) -> Self::Output {
         let Advised { trials, pace, only, axes, workloads: any } = self;
         let mut stores = Stores::<E, W>::of(workloads[0]);
+        let mut failed_checks = Vec::new();
         let mut run = |workload: usize, candidates: &[Candidate], length: Length, after: After| {
             stores.turn_to(workloads[workload]);
-            trials.run(&mut stores, any[workload], candidates, length, after)
+            let systems = trials.run(&mut stores, any[workload], candidates, length, after)?;
+            // The final's are in its ranking.
+            if after == After::Nothing {
+                failed_checks.extend(verdict::failed_checks(&systems, any[workload]));
+            }
+            Ok(systems)
         };
         let began = Instant::now();
         let told = found(trials, pace, only, axes, &mut run)?;
-        Ok(OnMachine { took_s: began.elapsed().as_secs_f64(), ..told })
+        let mut warnings = told.warnings;
+        warnings.extend(failed_checks.iter().cloned());
+        Ok(OnMachine { took_s: began.elapsed().as_secs_f64(), failed_checks, warnings, ..told })
     }
 }
 

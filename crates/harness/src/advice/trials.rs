@@ -251,6 +251,7 @@ impl<'a, E: Engine> Trials<'a, E> {
             axes,
             heats,
             left_out,
+            failed_checks: Vec::new(),
             warnings: decided.warnings,
             noise: decided.noise,
         };

@@ -3,7 +3,7 @@
 use super::halving::in_order;
 use super::levels::Levels;
 use super::shares::Shares;
-use super::{Candidate, Figures, Goal, Trials};
+use super::{Candidate, Figures, Goal, Trials, words};
 use crate::confidence::beside_best;
 use crate::failure::Failure;
 use crate::results::System;
@@ -12,6 +12,7 @@ use crate::text::numbers::{bytes, counted, latency, percent, ratio};
 use contract::Engine;
 use serde::Serialize;
 use std::cmp::Ordering;
+use workloads::AnyWorkload;
 
 /// With fewer workers a system may have so much less throughput, as a part, and is preferred: the cores are free for others.
 const AS_GOOD_WITH_FEWER: f64 = 0.97;
@@ -226,6 +227,20 @@ pub(super) fn is_sound(system: &System, raced: &[System]) -> bool {
     same.flat_map(|other| &other.summary.checks).all(|check| check.passed)
 }
 
+/// The checks that have failed under `systems` over `workload`, in words.
+pub(super) fn failed_checks(systems: &[System], workload: &AnyWorkload) -> Vec<String> {
+    let of = |system: &System| {
+        let summary = &system.summary;
+        let under =
+            format!("{}, {} workers, durability {}", summary.system(), summary.workers, summary.durability);
+        let checks = summary.checks.iter().filter(|check| !check.passed);
+        checks
+            .map(|check| format!("check failed: {}: {under}, {}", check.name, words(workload)))
+            .collect::<Vec<_>>()
+    };
+    systems.iter().flat_map(of).collect()
+}
+
 fn verdict(systems: &[System], ranking: &[Row]) -> Verdict {
     let best = &ranking[0];
     let beside = |position: usize| {
@@ -381,6 +396,24 @@ mod tests {
         assert_eq!(found("shared-everything occ"), Some(("no-wait", 8)));
         assert_eq!(fastest(&heat).map(|fastest| fastest.summary.protocol.as_str()), Some("silo"));
         assert!(slowest(&heat[..1], "shared-everything silo").is_none());
+    }
+
+    #[test]
+    fn checks_that_fail_beside_the_final_are_named() {
+        let workload = workloads::build("micro", &workloads::Parameters::new()).expect("a workload");
+        let (sound, mut broken) =
+            (system(ProtocolName::Silo, 2, &[1000.0]), system(ProtocolName::Occ, 4, &[1000.0]));
+        assert!(failed_checks(std::slice::from_ref(&sound), &workload).is_empty());
+        broken.summary.checks.push(Check {
+            name: "nothing-held".to_owned(),
+            passed: false,
+            detail: String::new(),
+        });
+        let told = failed_checks(&[sound, broken], &workload);
+        assert_eq!(
+            told,
+            ["check failed: nothing-held: shared-everything occ, 4 workers, durability none, micro"]
+        );
     }
 
     #[test]

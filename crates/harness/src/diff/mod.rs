@@ -69,7 +69,7 @@ pub enum Verdict {
     Regression,
     /// The repetitions do not tell a difference.
     WithinNoise,
-    /// One of both has a single repetition, or none of this quantity.
+    /// One of both has a single repetition, or none of this quantity; or the second side has more repetitions without it.
     CannotBeTold,
     /// Only the first side has it.
     Gone,
@@ -202,7 +202,19 @@ impl How {
                 return compared;
             }
         };
-        compared.paired = before.seeds == after.seeds && of_before.len() == of_after.len();
+        let (all_before, all_after) =
+            (before.repetitions(self.quantity.column), after.repetitions(self.quantity.column));
+        compared.paired = before.seeds == after.seeds && all_before.len() == all_after.len();
+        let without = |all: &[Option<f64>]| all.iter().filter(|value| value.is_none()).count();
+        if without(all_after) > without(all_before) {
+            return compared;
+        }
+        let sides = match compared.paired {
+            // A repetition that one side lacks has no pair.
+            true => all_before.iter().zip(all_after).filter_map(|(one, other)| one.zip(*other)).unzip(),
+            false => (of_before, of_after),
+        };
+        let (of_before, of_after): (Vec<f64>, Vec<f64>) = sides;
         let Some(ratio) = ratio_of(&of_before, &of_after, compared.paired, self.level) else {
             let has_stopped = of_after.contains(&0.0) && !of_before.contains(&0.0);
             if self.quantity.more_is_better && has_stopped {
@@ -246,7 +258,8 @@ mod tests {
     use super::*;
 
     fn row(labels: &str, seeds: &[u64], per_s: &[f64]) -> Row {
-        Row::of_throughputs(vec![("system".to_owned(), labels.to_owned())], seeds, per_s)
+        let values: Vec<Option<f64>> = per_s.iter().copied().map(Some).collect();
+        Row::of(vec![("system".to_owned(), labels.to_owned())], seeds, THROUGHPUT.column, &values)
     }
 
     fn recorded(rows: Vec<Row>) -> Recorded {
@@ -307,6 +320,26 @@ mod tests {
         assert_eq!(how(quantity, 0.5).verdict(1.9, twice), Verdict::Regression);
         assert_eq!(how(quantity, 0.95).verdict(1.9, twice), Verdict::Slower);
         assert!(Quantity::named("p42").is_none());
+    }
+
+    /// Latencies of the second repetition's transactions are not those of the first's.
+    #[test]
+    fn repetitions_without_latencies_are_no_pairs() {
+        let p99 = Quantity::named("p99").expect("a quantity");
+        let side = |seeds: &[u64], values: &[Option<f64>]| {
+            recorded(vec![Row::of(vec![("system".to_owned(), "it".to_owned())], seeds, p99.column, values)])
+        };
+        let seeds = [1, 2, 3, 4];
+        let before = side(&seeds, &[None, Some(10.0), Some(20.0), Some(30.0)]);
+        let after = side(&seeds, &[Some(99.0), Some(10.0), Some(20.0), Some(30.0)]);
+        let same = &Diff::of(&before, &after, p99, 0.02).rows[0];
+        assert_eq!((same.verdict, same.ratio, same.paired), (Verdict::WithinNoise, Some(1.0), true));
+        // It stalls where it did not: what is left of its latencies says nothing for it, with pairs and without.
+        let stalls = &Diff::of(&after, &before, p99, 0.02);
+        assert_eq!(stalls.rows[0].verdict, Verdict::CannotBeTold);
+        assert!(!stalls.is_as_good(true));
+        let others = side(&[5, 6, 7, 8], &[None, Some(1.0), Some(2.0), Some(3.0)]);
+        assert_eq!(Diff::of(&after, &others, p99, 0.02).rows[0].verdict, Verdict::CannotBeTold);
     }
 
     #[test]

@@ -36,18 +36,29 @@ pub struct Row {
     pub labels: Vec<(String, String)>,
     /// By repetition.
     pub seeds: Vec<u64>,
-    columns: BTreeMap<String, Vec<f64>>,
+    /// By repetition; `None` where nothing was measured: a repetition without commits has no latencies.
+    columns: BTreeMap<String, Vec<Option<f64>>>,
 }
 
 impl Row {
+    /// A quantity by its column and repetition; `None` where it was not measured.
+    pub fn repetitions(&self, column: &str) -> &[Option<f64>] {
+        self.columns.get(column).map_or(&[], Vec::as_slice)
+    }
+
     /// The repetitions of a quantity by its column, as far as it was measured.
     pub fn values(&self, column: &str) -> Vec<f64> {
-        self.columns.get(column).cloned().unwrap_or_default()
+        self.repetitions(column).iter().copied().flatten().collect()
     }
 
     #[cfg(test)]
-    pub(super) fn of_throughputs(labels: Vec<(String, String)>, seeds: &[u64], per_s: &[f64]) -> Row {
-        let columns = BTreeMap::from([("throughput_per_s".to_owned(), per_s.to_vec())]);
+    pub(super) fn of(
+        labels: Vec<(String, String)>,
+        seeds: &[u64],
+        column: &str,
+        values: &[Option<f64>],
+    ) -> Row {
+        let columns = BTreeMap::from([(column.to_owned(), values.to_vec())]);
         Row { labels, seeds: seeds.to_vec(), columns }
     }
 }
@@ -180,17 +191,17 @@ fn rows(text: &str) -> Result<Vec<Row>, String> {
         });
         let row = &mut rows[position];
         for (head, field) in fields().skip(labels + 1) {
-            // A field stays empty where nothing was measured.
-            if field.is_empty() {
+            let damaged = || format!("{head} {field} is no number");
+            if head == "seed" {
+                row.seeds.push(field.parse().map_err(|_| damaged())?);
                 continue;
             }
-            let number = || format!("{head} {field} is no number");
-            match head {
-                "seed" => row.seeds.push(field.parse().map_err(|_| number())?),
-                _ => {
-                    row.columns.entry(head.to_owned()).or_default().push(field.parse().map_err(|_| number())?)
-                }
-            }
+            // A field stays empty where nothing was measured.
+            let value = match field.is_empty() {
+                true => None,
+                false => Some(field.parse().map_err(|_| damaged())?),
+            };
+            row.columns.entry(head.to_owned()).or_default().push(value);
         }
     }
     Ok(rows)
@@ -223,6 +234,7 @@ mod tests {
             (&[7, 8][..], vec![10.5, 11.5])
         );
         assert_eq!(first.values("p99_ns"), [300.0], "nothing is not zero");
+        assert_eq!(first.repetitions("p99_ns"), [None, Some(300.0)]);
         assert_eq!(recorded.differences(&recorded), Vec::<String>::new());
     }
 

@@ -2,7 +2,7 @@
 
 use super::page::{Block, Cell, Page};
 use super::{facts, footer, render};
-use crate::diff::recorded::{Recorded, Row};
+use crate::diff::recorded::Recorded;
 use crate::diff::rounds::{ByTurns, Program};
 use crate::diff::{Compared, Quantity, Verdict};
 use crate::results::Surroundings;
@@ -93,23 +93,23 @@ fn verdicts(turns: &ByTurns) -> Block {
 fn by_round(turns: &ByTurns, [before, after]: [&Recorded; 2]) -> Option<Block> {
     let quantity = Quantity::named(turns.diff.quantity)?;
     let lines = |row: &Compared| -> Vec<Vec<Cell>> {
-        let values = |side: &Recorded| side.row(&row.row).map(|of: &Row| of.values(quantity.column));
-        let (Some(old), Some(new)) = (values(before), values(after)) else { return Vec::new() };
+        let (Some(old), Some(new)) = (before.row(&row.row), after.row(&row.row)) else { return Vec::new() };
         if !row.paired {
             return Vec::new();
         }
-        let line = |(round, (old, new)): (usize, (&f64, &f64))| {
-            let (was, is) = (value(quantity.name, *old), value(quantity.name, *new));
-            let ratio = if *old > 0.0 { ratio(new / old) } else { String::new() };
+        let shown = |measured: Option<f64>| measured.map_or(String::new(), |it| value(quantity.name, it));
+        let line = |(round, (old, new)): (usize, (&Option<f64>, &Option<f64>))| {
+            let both = old.zip(*new).filter(|(old, _)| *old > 0.0);
             vec![
                 Cell::words(labels(&row.row)),
                 Cell::number((round + 1).to_string()),
-                Cell::number(was),
-                Cell::number(is),
-                Cell::number(ratio),
+                Cell::number(shown(*old)),
+                Cell::number(shown(*new)),
+                Cell::number(both.map_or(String::new(), |(old, new)| ratio(new / old))),
             ]
         };
-        old.iter().zip(&new).enumerate().map(line).collect()
+        let (old, new) = (old.repetitions(quantity.column), new.repetitions(quantity.column));
+        old.iter().zip(new).enumerate().map(line).collect()
     };
     let rows: Vec<Vec<Cell>> = turns.diff.rows.iter().flat_map(lines).collect();
     let head =

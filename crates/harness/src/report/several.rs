@@ -47,16 +47,23 @@ pub fn of_folders(results: &[(Way, LaidDown)], surroundings: &Surroundings) -> S
 type Named<'a> = (&'a str, usize, &'a Summary);
 
 /// What `run` and `compare` have measured over the same workload in several folders. Closed loops are ranked. What an open loop commits is what arrives, as far as the system
-/// keeps up, and its latencies are from the arrival: it is apart.
+/// keeps up, and its latencies are from the arrival: it is apart. So is what was simulated from what was measured: the model is off by more than systems differ.
 fn beside_each_other(results: &[(Way, LaidDown)]) -> Vec<Block> {
     let systems = |(number, (way, of)): (usize, &'_ (Way, LaidDown))| {
         let alone = of.systems.iter().filter(|placed| placed.at.is_empty());
         alone.map(|placed| (number, way.name.clone(), placed.summary.clone())).collect::<Vec<_>>()
     };
     let all: Vec<(usize, String, Summary)> = results.iter().enumerate().flat_map(systems).collect();
-    let workloads: BTreeSet<&str> = all.iter().map(|(.., summary)| summary.workload.as_str()).collect();
-    let of_workload = |workload: &str| {
-        let here = all.iter().filter(|(.., summary)| summary.workload == workload);
+    let subjects: BTreeSet<(&str, bool)> =
+        all.iter().map(|(.., summary)| (summary.workload.as_str(), summary.simulated)).collect();
+    let on = |simulated: bool| match all.iter().all(|(.., summary)| summary.simulated == simulated) {
+        true => "",
+        false if simulated => ", simulated",
+        false => ", on hardware",
+    };
+    let of_subject = |(workload, simulated): (&str, bool)| {
+        let is_here = |summary: &Summary| summary.workload == workload && summary.simulated == simulated;
+        let here = all.iter().filter(|(.., summary)| is_here(summary));
         let mut here: Vec<Named<'_>> =
             here.map(|(number, folder, summary)| (folder.as_str(), *number, summary)).collect();
         here.sort_by(|(.., one), (.., other)| other.throughput_per_s.total_cmp(&one.throughput_per_s));
@@ -65,16 +72,17 @@ fn beside_each_other(results: &[(Way, LaidDown)]) -> Vec<Block> {
             return Vec::new();
         }
         let is_swept = |of: &LaidDown| {
-            of.experiment.is_some() && of.systems.iter().any(|placed| placed.summary.workload == workload)
+            of.experiment.is_some() && of.systems.iter().any(|placed| is_here(&placed.summary))
         };
         let has_sweeps = results.iter().any(|(_, of)| is_swept(of));
         let (open, closed): (Vec<_>, Vec<_>) =
             here.into_iter().partition(|(.., summary)| summary.latency_of == LatencyOf::Response);
         let loops = [(Loop::Closed, closed), (Loop::Open, open)];
         let loops = loops.into_iter().filter(|(_, systems)| !systems.is_empty());
-        loops.flat_map(|(kind, systems)| table_of(workload, kind, &systems, has_sweeps)).collect()
+        let title = format!("{workload}{}", on(simulated));
+        loops.flat_map(|(kind, systems)| table_of(&title, kind, &systems, has_sweeps)).collect()
     };
-    workloads.into_iter().flat_map(of_workload).collect()
+    subjects.into_iter().flat_map(of_subject).collect()
 }
 
 /// Whether a transaction begins when another one has ended, or when it arrives.
@@ -84,8 +92,8 @@ enum Loop {
     Open,
 }
 
-/// The figure and the table of systems over one workload; `has_sweeps`: points of sweeps are over it, too.
-fn table_of(workload: &str, kind: Loop, systems: &[Named<'_>], has_sweeps: bool) -> Vec<Block> {
+/// The figure and the table of systems over one workload, `over`; `has_sweeps`: points of sweeps are over it, too.
+fn table_of(over: &str, kind: Loop, systems: &[Named<'_>], has_sweeps: bool) -> Vec<Block> {
     let bars = systems.iter().take(MOST_BARS);
     let bars: Vec<(String, usize, &Summary)> = bars
         .map(|(folder, number, summary)| (format!("{folder}: {}", summary.system()), *number, *summary))
@@ -97,10 +105,10 @@ fn table_of(workload: &str, kind: Loop, systems: &[Named<'_>], has_sweeps: bool)
     };
     let head = [Cell::words("results"), Cell::words("system"), Cell::number("workers")];
     let (figure, title, about) = match kind {
-        Loop::Closed => (format!("Throughput over {workload}"), format!("Ranking over {workload}"), ""),
+        Loop::Closed => (format!("Throughput over {over}"), format!("Ranking over {over}"), ""),
         Loop::Open => (
-            format!("Throughput over {workload} at given rates"),
-            format!("Over {workload} at given rates"),
+            format!("Throughput over {over} at given rates"),
+            format!("Over {over} at given rates"),
             " What arrives was given: whoever commits more was given more, or keeps up better. Latencies are from the arrival.",
         ),
     };
@@ -249,40 +257,65 @@ mod tests {
     use crate::diff::recorded::Recorded;
     use crate::summary::tests::some_summary;
 
+    fn laid_down(name: &str, summary: Summary) -> (Way, LaidDown) {
+        let of = LaidDown {
+            folder: name.into(),
+            surroundings: Surroundings::new("trireme run".to_owned(), &()),
+            recorded: Recorded::default(),
+            systems: vec![Placed { at: BTreeMap::new(), summary }],
+            experiment: None,
+            claims: Vec::new(),
+            warnings: Vec::new(),
+        };
+        (Way::to(name, format!("{name}/report.html")), of)
+    }
+
+    /// Titles of tables, with the folders in them.
+    fn tables(results: &[(Way, LaidDown)]) -> Vec<(String, Vec<String>)> {
+        let table = |block| match block {
+            Block::Table { title, rows, .. } => {
+                Some((title, rows.iter().map(|row| row[0].text.clone()).collect()))
+            }
+            _ => None,
+        };
+        beside_each_other(results).into_iter().filter_map(table).collect()
+    }
+
+    fn named(folders: &[&str]) -> Vec<String> {
+        folders.iter().map(|folder| (*folder).to_owned()).collect()
+    }
+
     #[test]
     fn open_loops_are_not_ranked_among_closed_ones() {
-        let laid_down = |name: &str, latency_of, per_s: f64| {
-            let summary = Summary { latency_of, throughput_per_s: per_s, ..some_summary() };
-            let of = LaidDown {
-                folder: name.into(),
-                surroundings: Surroundings::new("trireme run".to_owned(), &()),
-                recorded: Recorded::default(),
-                systems: vec![Placed { at: BTreeMap::new(), summary }],
-                experiment: None,
-                claims: Vec::new(),
-                warnings: Vec::new(),
-            };
-            (Way::to(name, format!("{name}/report.html")), of)
-        };
+        let of = |latency_of, per_s: f64| Summary { latency_of, throughput_per_s: per_s, ..some_summary() };
         let results = [
-            laid_down("slow", LatencyOf::Service, 1e3),
-            laid_down("open", LatencyOf::Response, 5e3),
-            laid_down("fast", LatencyOf::Service, 9e3),
+            laid_down("slow", of(LatencyOf::Service, 1e3)),
+            laid_down("open", of(LatencyOf::Response, 5e3)),
+            laid_down("fast", of(LatencyOf::Service, 9e3)),
         ];
-        let tables: Vec<(String, Vec<String>)> = beside_each_other(&results)
-            .into_iter()
-            .filter_map(|block| match block {
-                Block::Table { title, rows, .. } => {
-                    Some((title, rows.iter().map(|row| row[0].text.clone()).collect()))
-                }
-                _ => None,
-            })
-            .collect();
         let workload = &results[0].1.systems[0].summary.workload;
         let expected = [
-            (format!("Ranking over {workload}"), vec!["fast".to_owned(), "slow".to_owned()]),
-            (format!("Over {workload} at given rates"), vec!["open".to_owned()]),
+            (format!("Ranking over {workload}"), named(&["fast", "slow"])),
+            (format!("Over {workload} at given rates"), named(&["open"])),
         ];
-        assert_eq!(tables, expected);
+        assert_eq!(tables(&results), expected);
+    }
+
+    #[test]
+    fn what_was_simulated_is_not_ranked_among_what_was_measured() {
+        let of = |simulated, per_s: f64| Summary { simulated, throughput_per_s: per_s, ..some_summary() };
+        let results = [
+            laid_down("slow", of(false, 1e3)),
+            laid_down("model", of(true, 5e3)),
+            laid_down("fast", of(false, 9e3)),
+            laid_down("other model", of(true, 4e3)),
+        ];
+        let workload = &results[0].1.systems[0].summary.workload;
+        let expected = [
+            (format!("Ranking over {workload}, on hardware"), named(&["fast", "slow"])),
+            (format!("Ranking over {workload}, simulated"), named(&["model", "other model"])),
+        ];
+        assert_eq!(tables(&results), expected);
+        assert!(tables(&results[..2]).is_empty(), "a model beside a machine is no ranking");
     }
 }

@@ -66,7 +66,9 @@ impl<'a> CompareResult<'a> {
             }
             (Err(_), true) => f64::INFINITY,
         };
-        let mut beside_best = confidence::beside_best(&throughputs, model_error);
+        let groups: Vec<usize> =
+            ranked.iter().map(|system| turns.group_of(&system.summary.system())).collect();
+        let mut beside_best = confidence::beside_best_of_groups(&throughputs, &groups, model_error);
         beside_best.resize(systems.len(), BesideBest { ratio: None, is_told_apart: false });
         let idle = Vec::new();
         CompareResult { subject, surroundings, systems, beside_best, turns, unmeasured, idle }

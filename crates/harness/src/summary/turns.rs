@@ -25,6 +25,13 @@ pub struct Group {
     pub stores: usize,
 }
 
+impl Turns {
+    /// Where among the groups this system is; the first if there are none, for then all are measured alike.
+    pub fn group_of(&self, system: &str) -> usize {
+        self.groups.iter().position(|group| group.systems.iter().any(|name| name == system)).unwrap_or(0)
+    }
+}
+
 impl fmt::Display for Turns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let systems = |group: &Group| counted(group.systems.len(), "system");
