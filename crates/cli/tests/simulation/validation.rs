@@ -9,7 +9,7 @@ use std::fs;
 #[test]
 fn a_machine_is_held_against_the_one_at_hand() {
     let folder = fresh_folder("validated");
-    let line = "validate --commit=errors.json micro --records 2000 --hot 2 --workers 2 --warmup 200us --duration 5ms --repeat 2 \
+    let line = "validate --commit=errors.json micro --records 2000 --hot 2 --workers 2 --warmup 1ms --duration 20ms --repeat 2 \
                 --out here --json";
     let ran = on(&folder, line, &haswell());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
