@@ -9,18 +9,21 @@ use std::fs;
 #[test]
 fn a_machine_is_held_against_the_one_at_hand() {
     let folder = fresh_folder("validated");
-    let line = "validate --commit=errors.json micro --records 2000 --hot 2 --workers 2 --warmup 1ms --duration 20ms --repeat 2 \
+    let line = "validate --commit=errors.json micro --records 2000 --hot 0 --operations 2 --workers 2 --warmup 1ms --duration 20ms --repeat 2 \
                 --out here --json";
     let ran = on(&folder, line, &haswell());
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let validation = ran.json();
-    assert!(ran.err.contains("round 2, micro records=2000 hot=2, 2 workers\n"), "{}", ran.err);
+    assert!(ran.err.contains("round 2, micro records=2000 hot=0 operations=2, 2 workers\n"), "{}", ran.err);
     let rows = validation["rows"].as_array().expect("rows");
     assert!(rows.len() >= 20, "{}", ran.out);
     for row in rows {
         let (measured, simulated) = (&row["measured_per_s"], &row["simulated_per_s"]);
         assert!(measured.is_number() && simulated.as_f64() > Some(0.0), "{row}");
-        assert_eq!((&row["workload"], &row["setting"]), (&"micro".into(), &"records=2000 hot=2".into()));
+        assert_eq!(
+            (&row["workload"], &row["setting"]),
+            (&"micro".into(), &"records=2000 hot=0 operations=2".into())
+        );
     }
     assert_eq!(validation["rounds"], 2);
     assert!(folder.join("here/summary.json").exists());
@@ -47,14 +50,16 @@ fn a_machine_is_held_against_the_one_at_hand() {
     let again = on(&folder, &format!("{line} --progress"), &haswell());
     assert_eq!(again.code, Some(0), "{}", again.err);
     let all = rows.len() * 2;
-    let told = format!("{all} of {all} systems, the last of round 2, micro records=2000 hot=2, 2 workers; ");
+    let told = format!(
+        "{all} of {all} systems, the last of round 2, micro records=2000 hot=0 operations=2, 2 workers; "
+    );
     assert!(again.err.contains(&told), "{}", again.err);
     assert_eq!(again.json()["rows"].as_array().map(Vec::len), Some(rows.len()));
     let whole = torn.rfind('\n').expect("lines") + 1;
     let kept = fs::read_to_string(&path).expect("rows");
     assert_eq!((&kept[..whole], kept.lines().count()), (&torn[..whole], lines.lines().count()));
-    let other = on(&folder, &line.replace("5ms", "6ms"), &haswell());
-    assert!(other.code == Some(2) && other.err.contains("measured with --duration 5ms"), "{}", other.err);
+    let other = on(&folder, &line.replace("20ms", "21ms"), &haswell());
+    assert!(other.code == Some(2) && other.err.contains("measured with --duration 20ms"), "{}", other.err);
 
     let refused = on(&folder, "validate micro", "hardware");
     assert_eq!(refused.code, Some(2));
