@@ -66,8 +66,8 @@ impl<'a> CompareResult<'a> {
             }
             (Err(_), true) => f64::INFINITY,
         };
-        let groups: Vec<usize> =
-            ranked.iter().map(|system| turns.group_of(&system.summary.system())).collect();
+        let group = |system: &System| system.summary.pair().map_or(0, |pair| turns.group_of(pair));
+        let groups: Vec<usize> = ranked.iter().map(group).collect();
         let mut beside_best = confidence::beside_best_of_groups(&throughputs, &groups, model_error);
         beside_best.resize(systems.len(), BesideBest { ratio: None, is_told_apart: false });
         let idle = Vec::new();

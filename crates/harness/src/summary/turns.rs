@@ -1,6 +1,7 @@
 //! How systems were taken by turns in each repetition, as results say it.
 
 use crate::text::numbers::counted;
+use contract::PairName;
 use serde::Serialize;
 use std::fmt;
 
@@ -27,8 +28,9 @@ pub struct Group {
 
 impl Turns {
     /// Where among the groups this system is; the first if there are none, for then all are measured alike.
-    pub fn group_of(&self, system: &str) -> usize {
-        self.groups.iter().position(|group| group.systems.iter().any(|name| name == system)).unwrap_or(0)
+    pub fn group_of(&self, system: PairName) -> usize {
+        let name = system.to_string();
+        self.groups.iter().position(|group| group.systems.contains(&name)).unwrap_or(0)
     }
 }
 
