@@ -177,9 +177,13 @@ pub fn of_diff(diff: &Diff, more: &str) -> String {
         );
     }
     if diff.rows.iter().any(|row| row.verdict == Verdict::CannotBeTold) {
-        let _ = writeln!(text, "a single repetition tells nothing; use {more} 2 or more on both sides");
+        let _ = writeln!(
+            text,
+            "cannot be told: one side has a single repetition, or repetitions in which nothing was measured; use {more} 2 or more on both sides, or a longer --duration"
+        );
     }
-    let is_one = |row: &Compared| [row.ratio, row.low, row.high] == [Some(1.0); 3];
+    // The medians are of all repetitions, and the ratio of pairs.
+    let is_one = |row: &Compared| [row.ratio, row.low, row.high] == [Some(1.0); 3] && row.before == row.after;
     if !diff.rows.is_empty() && diff.rows.iter().all(is_one) {
         let _ = writeln!(text, "all of it is the same: every ratio is exactly 1");
     }

@@ -12,7 +12,7 @@
 //!    common variance; or, if one of the two is restless, with that of their own differences, which has few degrees of freedom.
 //!    A system that was measured in other rounds than the best (a group whose stores did not lie beside the others') shares no
 //!    blocks with it: their means are compared by Welch's test (1947). What changed on the machine between the groups is in no test.
-//!    One that committed nothing in some round has no logarithm there: its throughputs themselves are compared.
+//!    Where one of the two committed nothing in some round there is no logarithm of it: their throughputs themselves are compared.
 //! 4. The chances to be behind are held against 5 % by the number of comparisons (Bonferroni, nearly as sharp as Dunnett's 1955
 //!    table). Which one is best is seen in the same figures. So what holds is the statement of Gupta (1965) and of Hsu's
 //!    comparisons with the best (1984): with 95 % confidence the fastest system is among those that are not told apart from the best.
@@ -89,7 +89,7 @@ pub fn beside_best_of_groups(
                 is_told_apart: behind.chance(model_error.ln()) <= level,
             }
         }
-        Some(_) if is_whole(0) => {
+        Some(_) => {
             let best: Vec<f64> = best.iter().map(|value| value / model_error).collect();
             let behind = match shares_rounds(system) {
                 true => Behind::in_rounds(&best, &throughputs[system]),
@@ -97,7 +97,7 @@ pub fn beside_best_of_groups(
             };
             BesideBest { ratio: None, is_told_apart: behind.chance(0.0) <= level }
         }
-        _ => BesideBest { ratio: None, is_told_apart: false },
+        None => BesideBest { ratio: None, is_told_apart: false },
     };
     (0..throughputs.len()).map(beside).collect()
 }
@@ -285,6 +285,9 @@ mod tests {
         assert_eq!(told_apart(&[best.clone(), stalls([990.0, 1005.0])], 1.0), [false, false]);
         // Only the best has rounds without commits.
         assert_eq!(told_apart(&[vec![0.0, 1000.0, 990.0], vec![900.0; 3]], 1.0), [false, false]);
+        let mut stalled_once = vec![1000.0; 10];
+        stalled_once[0] = 0.0;
+        assert_eq!(told_apart(&[stalled_once, vec![1.0; 10]], 1.0), [false, true]);
         let groups = [best, stalls([10.0, 12.0])];
         assert!(beside_best_of_groups(&groups, &[0, 1], 1.0)[1].is_told_apart);
     }

@@ -4,7 +4,7 @@ use super::halving::in_order;
 use super::levels::Levels;
 use super::shares::Shares;
 use super::{Candidate, Figures, Goal, Trials, words};
-use crate::confidence::beside_best;
+use crate::confidence::beside_best_of_groups;
 use crate::failure::Failure;
 use crate::results::System;
 use crate::summary::{Check, Summary, TimeShares, noise, warnings};
@@ -200,21 +200,25 @@ pub(super) fn of<E: Engine>(trials: &Trials<'_, E>, raced: Vec<System>) -> Resul
     Ok(Decided { verdict, ranking, noise, warnings: odd, shares: Vec::new(), levels: None, candidates })
 }
 
-/// Which of `systems`, best first, are told apart from the first: by their repetitions, which were rounds of all of them, and by more than `model_factor`; or because only one of the two
-/// keeps the goal.
+/// Which of `systems`, best first, are told apart from the first: by their repetitions and by more than `model_factor`; or because only one of the two keeps the goal. Repetitions
+/// were rounds of all of them, but for those that had committed nothing and ran once more and for longer ([`Trials::run`]): these share theirs with each other.
 pub(super) fn told_apart(systems: &[&System], goal: Goal, model_factor: f64) -> Vec<bool> {
     let rounds = systems.iter().map(|system| system.samples.len()).min().unwrap_or(0);
     let throughputs: Vec<Vec<f64>> =
         systems.iter().map(|system| system.throughputs()[..rounds].to_vec()).collect();
-    let beside = beside_best(&throughputs, model_factor);
+    let groups: Vec<f64> = systems.iter().map(|system| system.summary.duration_s).collect();
+    let group = |length: &f64| groups.iter().position(|other| other == length).expect("its own, at least");
+    let groups: Vec<usize> = groups.iter().map(group).collect();
+    let beside = beside_best_of_groups(&throughputs, &groups, model_factor);
     let differs = |system: &System| goal.is_met(system) != goal.is_met(systems[0]);
     // Where nobody keeps the goal the first has the lowest latency, and others may well have more throughput.
     let is_ahead = |position: usize| {
-        let mut reversed = throughputs.clone();
+        let (mut reversed, mut groups) = (throughputs.clone(), groups.clone());
         reversed.swap(0, position);
+        groups.swap(0, position);
         position > 0
             && !goal.is_met(systems[0])
-            && beside_best(&reversed, model_factor)[position].is_told_apart
+            && beside_best_of_groups(&reversed, &groups, model_factor)[position].is_told_apart
     };
     let of =
         |position: usize| beside[position].is_told_apart || differs(systems[position]) || is_ahead(position);
@@ -426,5 +430,16 @@ mod tests {
         // Order is by throughput where it is kept, and nobody is behind who is ahead.
         assert_eq!(of(goal(Duration::from_secs(1))), [false, false, false]);
         assert_eq!(told_apart(&[&second, &first], Goal::default(), 1.0), [false, true]);
+    }
+
+    #[test]
+    fn who_ran_once_more_shares_no_rounds_with_the_others() {
+        // Of what slowed the second round down nothing is known in the rounds that came after all of these.
+        let first = system(ProtocolName::Silo, 2, &[1000.0, 500.0, 990.0]);
+        let mut again = system(ProtocolName::Occ, 2, &[900.0, 452.0, 889.0]);
+        let both = |again: &System| told_apart(&[&first, again], Goal::default(), 1.0);
+        assert_eq!(both(&again), [false, true]);
+        again.summary.duration_s *= 4.0;
+        assert_eq!(both(&again), [false, false]);
     }
 }

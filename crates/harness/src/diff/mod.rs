@@ -69,7 +69,7 @@ pub enum Verdict {
     Regression,
     /// The repetitions do not tell a difference.
     WithinNoise,
-    /// One of both has a single repetition, or none of this quantity; or the second side has more repetitions without it.
+    /// One of both has a single repetition, or none of this quantity, or one in which nothing was committed; or a larger share of the second side's repetitions lack it.
     CannotBeTold,
     /// Only the first side has it.
     Gone,
@@ -206,7 +206,8 @@ impl How {
             (before.repetitions(self.quantity.column), after.repetitions(self.quantity.column));
         compared.paired = before.seeds == after.seeds && all_before.len() == all_after.len();
         let without = |all: &[Option<f64>]| all.iter().filter(|value| value.is_none()).count();
-        if without(all_after) > without(all_before) {
+        // More of them, as a share: both sides need not have as many repetitions.
+        if without(all_after) * all_before.len() > without(all_before) * all_after.len() {
             return compared;
         }
         let sides = match compared.paired {

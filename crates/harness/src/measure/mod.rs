@@ -66,6 +66,6 @@ pub fn measure_over<E: Engine, W: Audited>(
     let mut measured: Vec<Measured> = pairs.iter().map(|&pair| Measured::nothing_yet(pair)).collect();
     let mut systems: Vec<&mut Measured> = measured.iter_mut().collect();
     let turns = stores.measure(&mut systems, options, after, observer)?;
-    let interrupted = interrupted::keep_whole_rounds(&mut measured, options.repeat)?;
+    let interrupted = interrupted::keep_whole_rounds(&mut measured, &turns, options.repeat)?;
     Ok((measured, Turns { interrupted, ..turns }))
 }

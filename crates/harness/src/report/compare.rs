@@ -83,9 +83,10 @@ fn ranking_table(result: &CompareResult<'_>) -> Block {
         title: "Ranking".to_owned(),
         note: format!(
             "{} Ranked by the median{}. The interval is that of the ratio to the best (repetitions compared round by round, with the \
-             noise of all systems that are noisy alike). {}",
+             noise of all systems that are noisy alike; of the others with their own).{} {}",
             tables::SPREAD,
             result.mark().map_or(String::new(), |mark| format!("; {mark}")),
+            result.between_groups(),
             result.systems.first().map_or(String::new(), |system| tables::what_latency_is(&system.summary))
         ),
         head,

@@ -62,7 +62,10 @@ fn beside_each_other(results: &[(Way, LaidDown)]) -> Vec<Block> {
         false => ", on hardware",
     };
     let of_subject = |(workload, simulated): (&str, bool)| {
-        let is_here = |summary: &Summary| summary.workload == workload && summary.simulated == simulated;
+        let is_here = |summary: &Summary| {
+            let is_ranked = summary.has_transactions();
+            is_ranked && summary.workload == workload && summary.simulated == simulated
+        };
         let here = all.iter().filter(|(.., summary)| is_here(summary));
         let mut here: Vec<Named<'_>> =
             here.map(|(number, folder, summary)| (folder.as_str(), *number, summary)).collect();
@@ -98,12 +101,17 @@ fn table_of(over: &str, kind: Loop, systems: &[Named<'_>], has_sweeps: bool) -> 
     let bars: Vec<(String, usize, &Summary)> = bars
         .map(|(folder, number, summary)| (format!("{folder}: {}", summary.system()), *number, *summary))
         .collect();
+    let machines: BTreeSet<&str> = systems.iter().map(|(.., summary)| summary.machine.as_str()).collect();
+    let on_several = machines.len() > 1;
     let row = |(folder, _, summary): &Named<'_>| {
+        let machine = on_several.then(|| Cell::words(&summary.machine));
         let workers = Cell::number(summary.workers.to_string());
-        let system = [Cell::words(*folder), Cell::words(summary.system()), workers];
-        system.into_iter().chain(tables::numbers(summary)).collect()
+        let system = [Cell::words(*folder), Cell::words(summary.system())];
+        system.into_iter().chain(machine).chain([workers]).chain(tables::numbers(summary)).collect()
     };
-    let head = [Cell::words("results"), Cell::words("system"), Cell::number("workers")];
+    let machine = on_several.then(|| Cell::words("machine"));
+    let head = [Cell::words("results"), Cell::words("system")].into_iter().chain(machine);
+    let head = head.chain([Cell::number("workers")]);
     let (figure, title, about) = match kind {
         Loop::Closed => (format!("Throughput over {over}"), format!("Ranking over {over}"), ""),
         Loop::Open => (
@@ -124,7 +132,7 @@ fn table_of(over: &str, kind: Loop, systems: &[Named<'_>], has_sweeps: bool) -> 
             "{} What was not taken by turns in one run may differ by what else the machine did.{about}{ends}{swept}",
             tables::SPREAD
         ),
-        head: head.into_iter().chain(tables::NUMBERS.map(Cell::number)).collect(),
+        head: head.chain(tables::NUMBERS.map(Cell::number)).collect(),
         rows: systems.iter().map(row).collect(),
     };
     vec![figures::throughputs(figure, &bars), table]

@@ -97,8 +97,11 @@ impl<'a> CompareResult<'a> {
         let ranked = ranked(&self.systems);
         let Some(best) = ranked.first() else { return "No system of transactions was measured.".to_owned() };
         let name = |system: &System| system.summary.system();
-        if best.summary.throughput_per_s == 0.0 {
+        if ranked.iter().all(|system| system.summary.commits == 0) {
             return "No system committed anything.".to_owned();
+        }
+        if best.summary.throughput_per_s == 0.0 {
+            return "Every system committed nothing in half of its repetitions, or more.".to_owned();
         }
         if self.subject.options.repeat < 2 && ranked.len() > 1 {
             return "One repetition does not tell which system is fastest.".to_owned();
@@ -113,20 +116,34 @@ impl<'a> CompareResult<'a> {
         if first.len() > 1 {
             let others: Vec<String> = first[1..].iter().map(|(system, _)| name(system)).collect();
             return format!(
-                "No system is fastest{by_the_model}: {} has the highest median, {fast}, and is not told apart from {}.",
+                "No system is fastest{by_the_model}: {} has the highest median, {fast}, and is not told apart from {}.{}",
                 name(best),
-                others.join(", ")
+                others.join(", "),
+                self.between_groups()
             );
         }
         let lead = others.first().map(|(second, beside)| match beside.ratio {
-            None => format!("; {} committed nothing in some repetition", name(second)),
+            None => {
+                let stalled = if best.summary.throughput_min == 0.0 { best } else { second };
+                format!("; {} committed nothing in some repetition", name(stalled))
+            }
             Some(Interval { low, high }) => {
                 let times = ratio(best.summary.throughput_per_s / second.summary.throughput_per_s);
                 let (low, high) = (ratio(1.0 / high), ratio(1.0 / low));
                 format!(", {times} times as many as {} ({low} to {high} with 95 % confidence)", name(second))
             }
         });
-        format!("{} is fastest: {fast}{}.", name(best), lead.unwrap_or_default())
+        format!("{} is fastest: {fast}{}.{}", name(best), lead.unwrap_or_default(), self.between_groups())
+    }
+
+    /// How systems of different groups were compared, if there are several groups.
+    pub fn between_groups(&self) -> &'static str {
+        match self.turns.groups.len() {
+            0 | 1 => "",
+            _ => {
+                " Systems of different groups share no rounds: what the machine lost or gained between the groups is in no interval."
+            }
+        }
     }
 
     /// What its systems have that is ours rather than a paper's.
@@ -189,8 +206,8 @@ mod tests {
     use crate::measure::{After, measure, supported};
     use crate::mock::{Counting, MockEngine, WHY_NOT};
     use crate::observer::Silent;
-    use crate::summary::Memory;
     use crate::summary::tests::some_measurement;
+    use crate::summary::{Group, Memory};
     use contract::{ArchitectureName, ProtocolName};
     use serde_json::Value;
     use std::fs;
@@ -266,6 +283,19 @@ mod tests {
         let expected =
             "shared-everything key-value: key-value has no transactions: each read or write is atomic";
         assert!(told.iter().any(|warning| warning.starts_with(expected)), "{told:?}");
+        // Those of different groups are held against each other without what was common to their rounds.
+        let slowed = || {
+            let fast = measured(ProtocolName::Silo, [1000.0, 500.0, 990.0]);
+            vec![fast, measured(ProtocolName::NoWait, [900.0, 452.0, 889.0])]
+        };
+        let group = |system: &str| Group { systems: vec![system.to_owned()], stores: 1 };
+        let groups = vec![group("shared-everything silo"), group("shared-everything no-wait")];
+        let apart = (slowed(), Turns { groups, ..Turns::default() });
+        let apart = CompareResult::of(&subject, &surroundings, &apart, Vec::new());
+        assert!(!apart.beside_best[1].is_told_apart && apart.finding().ends_with("is in no interval."));
+        let together = (slowed(), Turns::default());
+        let together = CompareResult::of(&subject, &surroundings, &together, Vec::new());
+        assert!(together.beside_best[1].is_told_apart && !together.finding().contains("groups"));
         // Alone, it leads nothing.
         let alone = (vec![measured(ProtocolName::KeyValue, [2000.0; 3])], Turns::default());
         let alone = CompareResult::of(&subject, &surroundings, &alone, Vec::new());

@@ -60,3 +60,25 @@ impl fmt::Display for Turns {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Also one that is shown without its protocol.
+    #[test]
+    fn each_system_is_found_in_its_group() {
+        let group = |systems: &[&str]| Group {
+            systems: systems.iter().map(ToString::to_string).collect(),
+            stores: 1,
+        };
+        let pair = |name: &str| name.parse::<PairName>().expect("a pair");
+        let of_two = Turns {
+            groups: vec![group(&["shared-everything silo"]), group(&["orthrus none", "dora no-wait"])],
+            ..Turns::default()
+        };
+        assert_eq!(of_two.group_of(pair("shared-everything silo")), 0);
+        assert_eq!([pair("orthrus none"), pair("dora no-wait")].map(|pair| of_two.group_of(pair)), [1, 1]);
+        assert_eq!(Turns::default().group_of(pair("orthrus none")), 0);
+    }
+}
