@@ -48,6 +48,9 @@ pub enum Failure {
 /// The exit code of a command that was interrupted, as shells have it: 128 and the number of the signal.
 pub const INTERRUPTED: u8 = 130;
 
+/// The exit code where other input would have helped.
+pub const OTHER_INPUT: u8 = 2;
+
 /// The exit code of a command whose results cannot be written: not that of a check that did not hold.
 pub const UNWRITTEN: u8 = 3;
 
@@ -58,7 +61,7 @@ impl Failure {
         move |source| Failure::Write { path, source }
     }
 
-    /// 2 if other input would have helped, 1 if the run itself failed, [`UNWRITTEN`] if what came of it cannot be written, [`INTERRUPTED`] if it was interrupted.
+    /// [`OTHER_INPUT`] if other input would have helped, 1 if the run itself failed, [`UNWRITTEN`] if what came of it cannot be written, [`INTERRUPTED`] if it was interrupted.
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Interrupted => INTERRUPTED,
@@ -66,7 +69,7 @@ impl Failure {
             Failure::Load(LoadError::Refused { .. } | LoadError::Elsewhere { .. })
             | Failure::Run(RunError::Log { .. } | RunError::Lost(_))
             | Failure::Log(LogError::Io { .. } | LogError::Corrupt { .. }) => 1,
-            _ => 2,
+            _ => OTHER_INPUT,
         }
     }
 }

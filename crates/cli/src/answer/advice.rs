@@ -7,7 +7,7 @@ use harness::text::numbers::{latency, latency_if_any, part_of_best, percent, rat
 use std::fmt::Write;
 
 /// What to take on each machine.
-pub fn of_advice(advice: &Advice, warnings: &[String], folder: Option<&Folder>) -> String {
+pub fn of_advice(advice: &Advice, folder: Option<&Folder>) -> String {
     let mut text = format!("Which system for {}? Durability {}", advice.workload, advice.durability);
     if let Some(us) = advice.latency_goal_us {
         let _ = write!(text, ", 99 of 100 transactions within {}", latency((us * 1e3) as u64));
@@ -44,7 +44,7 @@ pub fn of_advice(advice: &Advice, warnings: &[String], folder: Option<&Folder>) 
             text += &of_levels(levels);
         }
     }
-    finish(text, warnings, folder)
+    finish(text, &advice.warnings, folder)
 }
 
 /// What levels of durability cost.

@@ -82,7 +82,7 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
 
     let (mut told, mut unmeasured) = (Vec::new(), Vec::new());
     let mut first_failure = None;
-    for (machine, on) in &machines {
+    for (number, (machine, on)) in machines.iter().enumerate() {
         let progress = Progress::on(*machine, matches);
         let options = asked.options(*machine, Some(&folder));
         let pace = match machine {
@@ -110,7 +110,10 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         match machine.run(job) {
             Ok(on_machine) => told.push(on_machine),
             Err(Failure::Interrupted) if told.is_empty() => return Err(Failure::Interrupted),
-            Err(Failure::Interrupted) => break,
+            Err(Failure::Interrupted) => {
+                unmeasured.extend(machines[number..].iter().map(interrupted));
+                break;
+            }
             // What other machines have told is not lost.
             Err(failure) if machines.len() > 1 => {
                 unmeasured
@@ -120,15 +123,19 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
             Err(failure) => return Err(failure),
         }
         if interrupt::is_asked_for() {
+            unmeasured.extend(machines[number + 1..].iter().map(interrupted));
             break;
         }
     }
     surroundings::tell_load(&mut surroundings, &watching.end());
     if told.is_empty() {
-        let whys: Vec<&str> = unmeasured.iter().map(|machine| machine.why.as_str()).collect();
-        return Err(Failure::Usage(whys.join("; ")));
+        // The first is told as the failure that it is.
+        for other in unmeasured.iter().skip(1) {
+            output::say(&format!("{}: {}", other.machine, other.why));
+        }
+        return Err(first_failure.unwrap_or(Failure::Interrupted));
     }
-    let advice = Advice {
+    let mut advice = Advice {
         schema: SCHEMA,
         workload: words(&workload),
         parameters: workload.resolved().into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
@@ -138,23 +145,30 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         interrupted: interrupt::is_asked_for(),
         machines: told,
         unmeasured,
+        warnings: Vec::new(),
     };
-    let mut warnings = warnings(&advice, &surroundings);
-    warnings.extend(cut);
+    advice.warnings = warnings(&advice, &surroundings);
+    advice.warnings.extend(cut);
     // A full disk must not take what was measured: it is printed first.
-    let kept = write(&folder, &advice, &surroundings, &warnings);
+    let kept = write(&folder, &advice, &surroundings);
     match matches.get_flag("json") {
         true => output::print_json(&advice)?,
-        false => output::print(&answer::of_advice(&advice, &warnings, kept.is_ok().then_some(&folder)))?,
+        false => output::print(&answer::of_advice(&advice, kept.is_ok().then_some(&folder)))?,
     }
     kept?;
     if advice.interrupted {
         return Ok(ExitCode::from(INTERRUPTED));
     }
-    match first_failure {
+    // What is wrong comes before what is missing.
+    match first_failure.filter(|_| advice.is_sound()) {
         Some(failure) => Err(failure),
         None => Ok(verdict(advice.is_sound())),
     }
+}
+
+/// A machine that an interrupt came before.
+fn interrupted((machine, _): &(Machine, Option<String>)) -> UnmeasuredMachine {
+    UnmeasuredMachine { machine: machine.place().machine, why: "interrupted".to_owned() }
 }
 
 /// Rows of a table beyond which to load them for each system takes longer than to measure it.
@@ -407,17 +421,12 @@ fn warnings(advice: &Advice, surroundings: &Surroundings) -> Vec<String> {
     warnings
 }
 
-fn write(
-    folder: &Folder,
-    advice: &Advice,
-    surroundings: &Surroundings,
-    warnings: &[String],
-) -> Result<(), Failure> {
+fn write(folder: &Folder, advice: &Advice, surroundings: &Surroundings) -> Result<(), Failure> {
     // Empty by now: each store's log has gone with it.
     let _ = std::fs::remove_dir(folder.path().join("log"));
     folder.write_json("advice.json", advice)?;
     folder.write_json("environment.json", &surroundings.environment)?;
-    folder.write("report.html", &of_advice(advice, surroundings, warnings.to_vec()))
+    folder.write("report.html", &of_advice(advice, surroundings))
 }
 
 /// On the papers' workloads, simulated small, the advice is what the papers found.

@@ -104,14 +104,16 @@ pub struct Advice {
     pub machines: Vec<OnMachine>,
     /// Machines on which nothing was measured.
     pub unmeasured: Vec<UnmeasuredMachine>,
+    /// What is odd, on whichever machine, and what was cut.
+    pub warnings: Vec<String>,
 }
 
 impl Advice {
-    /// Whether no check has failed, in the finals or beside them.
+    /// Whether no check has failed, in the finals or beside them, and nothing broke.
     pub fn is_sound(&self) -> bool {
         let finals = self.machines.iter().flat_map(|machine| &machine.ranking);
-        finals.flat_map(|row| &row.failed_checks).next().is_none()
-            && self.machines.iter().all(|machine| machine.failed_checks.is_empty())
+        let is_whole = |machine: &OnMachine| machine.failed_checks.is_empty() && machine.failures.is_empty();
+        finals.flat_map(|row| &row.failed_checks).next().is_none() && self.machines.iter().all(is_whole)
     }
 }
 
@@ -161,6 +163,8 @@ pub struct OnMachine {
     pub left_out: Vec<Unmeasured>,
     /// Checks that have failed beside the final: in heats, at levels of durability, along axes. In words.
     pub failed_checks: Vec<String>,
+    /// What broke after the heats, so that some of it is missing: the final, levels of durability, an axis. In words.
+    pub failures: Vec<String>,
     /// What is odd.
     pub warnings: Vec<String>,
     /// How much noise there was in the final, and what to do; told on the page.
@@ -206,17 +210,20 @@ impl<E: Engine> WorkloadsVisitor for Advised<'_, E> {
         let mut failed_checks = Vec::new();
         let mut run = |workload: usize, candidates: &[Candidate], length: Length, after: After| {
             stores.turn_to(workloads[workload]);
-            let systems = trials.run(&mut stores, any[workload], candidates, length, after)?;
+            let (systems, uncounted) = trials.run(&mut stores, any[workload], candidates, length, after)?;
             // The final's are in its ranking.
-            if after == After::Nothing {
-                failed_checks.extend(verdict::failed_checks(&systems, any[workload]));
+            let beside = if after == After::Nothing { &systems[..] } else { &[] };
+            for told in verdict::failed_checks(beside.iter().chain(&uncounted), any[workload]) {
+                if !failed_checks.contains(&told) {
+                    failed_checks.push(told);
+                }
             }
             Ok(systems)
         };
         let began = Instant::now();
         let told = found(trials, pace, only, axes, &mut run)?;
         let mut warnings = told.warnings;
-        warnings.extend(failed_checks.iter().cloned());
+        warnings.extend(told.failures.iter().chain(&failed_checks).cloned());
         Ok(OnMachine { took_s: began.elapsed().as_secs_f64(), failed_checks, warnings, ..told })
     }
 }
@@ -254,10 +261,19 @@ fn found<E: Engine>(
     let mut entrants = candidates::with_all_workers(&finalists, options.workers, level);
     entrants.extend(shares::others(&finalists, &heats, &entrants));
     trials.announce(&format!("final: {} systems", finalists.len()), entrants.len(), pace.last());
-    let mut raced = run(0, &entrants, pace.last(), After::Audit)?;
+    let heats_told: Vec<HeatTold> = heats.iter().map(|heat| HeatTold::of(heat, trials.goal)).collect();
+    let (mut raced, broke) = match run(0, &entrants, pace.last(), After::Audit) {
+        Ok(raced) => (raced, None),
+        // What the heats have told is not lost to a full disk.
+        Err(failure) if !heats.is_empty() && !matches!(failure, Failure::Interrupted) => {
+            (Vec::new(), Some(format!("the final was not measured, and the last heat decides: {failure}")))
+        }
+        Err(failure) => return Err(failure),
+    };
     if raced.is_empty() {
-        // It was interrupted before: the last heat has to do.
-        raced = match heats.pop() {
+        // It was interrupted before, or broke: the last heat has to do.
+        let last = heats.pop();
+        raced = match last.map(|last| verdict::with_failures_of(&heats, last)) {
             Some(last) => last,
             None if trials.is_interrupted() => return Err(Failure::Interrupted),
             None => {
@@ -271,9 +287,11 @@ fn found<E: Engine>(
                 return Err(Failure::Usage(format!("{place}: {what}")));
             }
         };
-        return Ok(trials.told(verdict::of(trials, raced)?, Vec::new(), Vec::new(), left_out));
+        let mut decided = verdict::of(trials, raced)?;
+        decided.failures.extend(broke);
+        return Ok(trials.told(decided, Vec::new(), heats_told, left_out));
     }
-    let (raced, shares) = shares::settle(trials, raced);
+    let (raced, shares) = shares::settle(trials, verdict::with_failures_of(&heats, raced));
     let sound: Vec<&System> = raced.iter().filter(|system| verdict::is_sound(system, &raced)).collect();
     let at_each_number = flips::by_workers(&sound, trials.goal, trials.model_factor());
     let mut decided = verdict::of(trials, raced)?;
@@ -288,7 +306,10 @@ fn found<E: Engine>(
         Ok(levels) => decided.levels = levels.flatten(),
         Err(Failure::Interrupted) => return Err(Failure::Interrupted),
         // What the final has told is not lost to a full disk.
-        Err(failure) => decided.warnings.push(format!("what durability costs was not measured: {failure}")),
+        Err(failure) => {
+            let told = format!("what durability costs was not measured: {failure}");
+            decided.broke(&failure, told);
+        }
     }
     if let Some(level) = decided.levels.as_ref().and_then(|levels| levels.recommended.clone()) {
         decided.verdict.durability = level;
@@ -318,9 +339,8 @@ fn found<E: Engine>(
                 Err(Failure::Interrupted) => return Err(Failure::Interrupted),
                 // As above: the final stays.
                 Err(failure) => {
-                    decided
-                        .warnings
-                        .push(format!("not measured along {} from {label} on: {failure}", axis.name));
+                    let told = format!("not measured along {} from {label} on: {failure}", axis.name);
+                    decided.broke(&failure, told);
                     break;
                 }
             };
@@ -332,8 +352,7 @@ fn found<E: Engine>(
         }
         axes.extend(AxisTold::of(axis.kind, (axis.name, &axis.own), points, &recommended));
     }
-    let heats = heats.iter().map(|heat| HeatTold::of(heat, trials.goal)).collect();
-    Ok(trials.told(decided, axes, heats, left_out))
+    Ok(trials.told(decided, axes, heats_told, left_out))
 }
 
 impl HeatTold {

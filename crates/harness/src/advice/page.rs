@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The page.
-pub fn of_advice(advice: &Advice, surroundings: &Surroundings, warnings: Vec<String>) -> String {
+pub fn of_advice(advice: &Advice, surroundings: &Surroundings) -> String {
     let is_simulated = advice.machines.iter().all(|machine| machine.simulated);
     let mut blocks: Vec<Block> = vec![in_short(advice)];
     advice.machines.iter().for_each(|machine| blocks.extend(on_machine(machine)));
@@ -28,7 +28,7 @@ pub fn of_advice(advice: &Advice, surroundings: &Surroundings, warnings: Vec<Str
         finding: advice.machines.iter().filter_map(noise).collect(),
         claim: None,
         simulated: is_simulated,
-        warnings,
+        warnings: advice.warnings.clone(),
         blocks,
         footer: footer(surroundings, is_simulated),
     })
@@ -128,7 +128,7 @@ fn throughputs(machine: &OnMachine) -> Block {
     };
     let bars: Vec<Bar> = machine.ranking.iter().enumerate().map(bar).collect();
     Block::Figure {
-        title: format!("The final on {}", machine.machine),
+        title: format!("The final on {}", machine.shown()),
         note: "Each system with the workers that suit it best: the median of the repetitions; the whisker goes from the slowest to the fastest.".to_owned(),
         legend: Vec::new(),
         svg: at_both_widths(|width| {
@@ -173,7 +173,7 @@ fn ranking(machine: &OnMachine) -> Block {
         ]
     };
     Block::Table {
-        title: format!("Ranking on {}", machine.machine),
+        title: format!("Ranking on {}", machine.shown()),
         note: format!(
             "~ is not told apart from the best by these repetitions, the model's error allowed for where it is simulated. Waiting and aborted work are parts of the time. Durability there: {}.",
             machine.durability
@@ -204,7 +204,7 @@ fn checks(machine: &OnMachine) -> Block {
         ]
     };
     Block::Table {
-        title: format!("Checks on {}", machine.machine),
+        title: format!("Checks on {}", machine.shown()),
         note: "What must hold after every repetition of the final, by how many of its systems it was passed."
             .to_owned(),
         head: vec![
@@ -233,7 +233,7 @@ fn levels(machine: &OnMachine) -> Option<Block> {
         ]
     };
     (!tried.is_empty()).then(|| Block::Table {
-        title: format!("Levels of durability on {}", machine.machine),
+        title: format!("Levels of durability on {}", machine.shown()),
         note: format!("Of {}. ~ is not told to be slower than without a log.", machine.verdict.system),
         head: vec![
             Cell::words("level"),
@@ -260,7 +260,7 @@ fn shares(machine: &OnMachine, Shares { system, workers, kept, chosen, tried, ..
         ]
     };
     Block::Table {
-        title: format!("{system}: how many of {workers} workers keep the {kept}, on {}", machine.machine),
+        title: format!("{system}: how many of {workers} workers keep the {kept}, on {}", machine.shown()),
         note: "~ is not told apart from the best. Another share than a fifth is taken only if it is told to be better.".to_owned(),
         head: vec![
             Cell::words("workers"),
@@ -293,7 +293,7 @@ fn along(machine: &OnMachine, axis: &AxisTold) -> Block {
         [Cell::number(&*point.value), Cell::words(leader)].into_iter().chain(systems.iter().map(of)).collect()
     };
     Block::Table {
-        title: format!("Along {} on {}", axis.name, machine.machine),
+        title: format!("Along {} on {}", axis.name, machine.shown()),
         note: format!("{}{} Transactions a second.", own(axis), flipped(axis.flips.len())),
         head: [Cell::number("value"), Cell::words("ahead")]
             .into_iter()
@@ -329,7 +329,7 @@ fn commands(machine: &OnMachine) -> Block {
     let shares = machine.shares.iter().flat_map(|of| of.tried.iter().map(move |tried| (of, tried)));
     let rows = machine.ranking.iter().map(row).chain(levels.map(level)).chain(shares.map(share));
     Block::Table {
-        title: format!("Measured again on {}", machine.machine),
+        title: format!("Measured again on {}", machine.shown()),
         note: "By these lines; advice.json has those of the points along the axes, too.".to_owned(),
         head: vec![Cell::words("what"), Cell::words("line")],
         rows: rows.collect(),
@@ -349,7 +349,7 @@ fn heats(machine: &OnMachine) -> Option<Block> {
         ]
     };
     (!machine.heats.is_empty()).then(|| Block::Table {
-        title: format!("Heats on {}", machine.machine),
+        title: format!("Heats on {}", machine.shown()),
         note: "Candidates are systems with a number of workers. advice.json has them all.".to_owned(),
         head: vec![
             Cell::number("heat"),

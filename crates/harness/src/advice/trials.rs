@@ -121,7 +121,8 @@ impl<'a, E: Engine> Trials<'a, E> {
     }
 
     /// Measures those of `candidates` that fit, over the stores of `workload`. Who commits nothing in a repetition runs once more and for longer, and is left out if nothing
-    /// comes of that. Interrupted it answers what there is; nothing after an interrupt.
+    /// comes of that. Interrupted it answers what there is; nothing after an interrupt. The second list has what was measured and does not count: of those that ran
+    /// once more, and of those that were left out.
     pub(super) fn run<W: Audited>(
         &self,
         stores: &mut Stores<'_, E, W>,
@@ -129,17 +130,20 @@ impl<'a, E: Engine> Trials<'a, E> {
         candidates: &[Candidate],
         length: Length,
         after: After,
-    ) -> Result<Vec<System>, Failure> {
+    ) -> Result<(Vec<System>, Vec<System>), Failure> {
         let systems = self.run_once(stores, workload, candidates, length, after)?;
-        let (mut measured, silent): (Vec<System>, Vec<System>) =
+        let (mut measured, mut silent): (Vec<System>, Vec<System>) =
             systems.into_iter().partition(|system| system.summary.throughput_min > 0.0);
         if !silent.is_empty() {
             let again: Vec<Candidate> = silent.iter().map(Candidate::of).collect();
             let longer = Length { duration: length.duration * LONGER_AGAIN, ..length };
             let longer = self.run_once(stores, workload, &again, longer, after)?;
-            measured.extend(longer.into_iter().filter(|system| system.summary.throughput_per_s > 0.0));
+            let (heard, still): (Vec<System>, Vec<System>) =
+                longer.into_iter().partition(|system| system.summary.throughput_per_s > 0.0);
+            measured.extend(heard);
+            silent.extend(still);
         }
-        Ok(measured)
+        Ok((measured, silent))
     }
 
     /// The same, whoever commits nothing. On the machine at hand each repetition goes through all numbers of workers, all shares of them that serve, and all levels, so that repetitions are rounds of all
@@ -252,6 +256,7 @@ impl<'a, E: Engine> Trials<'a, E> {
             heats,
             left_out,
             failed_checks: Vec::new(),
+            failures: decided.failures,
             warnings: decided.warnings,
             noise: decided.noise,
         };

@@ -5,7 +5,7 @@ use super::levels::Levels;
 use super::shares::Shares;
 use super::{Candidate, Figures, Goal, Trials, words};
 use crate::confidence::beside_best_of_groups;
-use crate::failure::Failure;
+use crate::failure::{Failure, OTHER_INPUT};
 use crate::results::System;
 use crate::summary::{Check, Summary, TimeShares, noise, warnings};
 use crate::text::numbers::{bytes, counted, latency, percent, ratio};
@@ -103,6 +103,8 @@ pub struct Decided {
     pub ranking: Vec<Row>,
     /// What is odd about the final.
     pub warnings: Vec<String>,
+    /// What broke after the heats, in words.
+    pub failures: Vec<String>,
     /// How much noise there was in the final, and what to do.
     pub noise: Option<String>,
     /// The shares of workers that were tried.
@@ -113,6 +115,14 @@ pub struct Decided {
 }
 
 impl Decided {
+    /// Tells what `failure` leaves unmeasured: as a failure if a run broke, and as odd if other input would have helped, such as a smaller table.
+    pub(super) fn broke(&mut self, failure: &Failure, told: String) {
+        match failure.exit_code() {
+            OTHER_INPUT => self.warnings.push(told),
+            _ => self.failures.push(told),
+        }
+    }
+
     /// Each system that has passed its checks, with its best number of workers, best first.
     pub fn best_of_each(&self) -> impl Iterator<Item = Candidate> + '_ {
         let rows = self.candidates.iter().zip(&self.ranking);
@@ -197,7 +207,8 @@ pub(super) fn of<E: Engine>(trials: &Trials<'_, E>, raced: Vec<System>) -> Resul
             .replace("use --repeat 3 or more", "let it come to its final")
     });
     let verdict = verdict(&systems, &ranking);
-    Ok(Decided { verdict, ranking, noise, warnings: odd, shares: Vec::new(), levels: None, candidates })
+    let (failures, shares, levels) = (Vec::new(), Vec::new(), None);
+    Ok(Decided { verdict, ranking, noise, warnings: odd, failures, shares, levels, candidates })
 }
 
 /// Which of `systems`, best first, are told apart from the first: by their repetitions and by more than `model_factor`; or because only one of the two keeps the goal. Repetitions
@@ -232,7 +243,10 @@ pub(super) fn is_sound(system: &System, raced: &[System]) -> bool {
 }
 
 /// The checks that have failed under `systems` over `workload`, in words.
-pub(super) fn failed_checks(systems: &[System], workload: &AnyWorkload) -> Vec<String> {
+pub(super) fn failed_checks<'a>(
+    systems: impl Iterator<Item = &'a System>,
+    workload: &AnyWorkload,
+) -> Vec<String> {
     let of = |system: &System| {
         let summary = &system.summary;
         let under =
@@ -242,7 +256,18 @@ pub(super) fn failed_checks(systems: &[System], workload: &AnyWorkload) -> Vec<S
             .map(|check| format!("check failed: {}: {under}, {}", check.name, words(workload)))
             .collect::<Vec<_>>()
     };
-    systems.iter().flat_map(of).collect()
+    systems.flat_map(of).collect()
+}
+
+/// Adds to systems of the final the checks that have failed under them in the heats: who has failed one is not recommended.
+pub(super) fn with_failures_of(heats: &[Vec<System>], mut raced: Vec<System>) -> Vec<System> {
+    for system in &mut raced {
+        let pair = Candidate::of(system).pair;
+        let same = heats.iter().flatten().filter(|other| Candidate::of(other).pair == pair);
+        let failed = same.flat_map(|other| &other.summary.checks).filter(|check| !check.passed);
+        Check::join(&mut system.summary.checks, failed.cloned().collect());
+    }
+    raced
 }
 
 fn verdict(systems: &[System], ranking: &[Row]) -> Verdict {
@@ -407,17 +432,28 @@ mod tests {
         let workload = workloads::build("micro", &workloads::Parameters::new()).expect("a workload");
         let (sound, mut broken) =
             (system(ProtocolName::Silo, 2, &[1000.0]), system(ProtocolName::Occ, 4, &[1000.0]));
-        assert!(failed_checks(std::slice::from_ref(&sound), &workload).is_empty());
+        assert!(failed_checks([&sound].into_iter(), &workload).is_empty());
         broken.summary.checks.push(Check {
             name: "nothing-held".to_owned(),
             passed: false,
             detail: String::new(),
         });
-        let told = failed_checks(&[sound, broken], &workload);
+        let told = failed_checks([&sound, &broken].into_iter(), &workload);
         assert_eq!(
             told,
             ["check failed: nothing-held: shared-everything occ, 4 workers, durability none, micro"]
         );
+    }
+
+    /// Whatever comes of it in the final.
+    #[test]
+    fn who_fails_a_check_in_a_heat_has_failed_it() {
+        let mut broken = system(ProtocolName::Occ, 4, &[1000.0]);
+        broken.summary.checks.push(Check { name: "audit".to_owned(), passed: false, detail: String::new() });
+        let final_ = vec![system(ProtocolName::Silo, 2, &[900.0]), system(ProtocolName::Occ, 2, &[1000.0])];
+        let raced = with_failures_of(&[vec![broken]], final_);
+        let is_sound: Vec<bool> = raced.iter().map(|system| super::is_sound(system, &raced)).collect();
+        assert_eq!(is_sound, [true, false]);
     }
 
     #[test]

@@ -61,6 +61,8 @@ pub struct Validation {
     pub hardware_spread: f64,
     /// A line between two of the host's cores; `null` if there is one core.
     pub round_trip: Option<RoundTrip>,
+    /// Checks that have failed, in words.
+    pub failed_checks: Vec<String>,
     /// What is odd, and what to do about it.
     pub warnings: Vec<String>,
 }
@@ -101,6 +103,7 @@ impl Validation {
         round_trip: Option<RoundTrip>,
         warnings: Vec<String>,
     ) -> Validation {
+        let failed_checks: Vec<String> = rows.iter().flat_map(Row::failures).collect();
         let rounds = rows.iter().map(|row| row.round + 1).max().unwrap_or(0);
         let compared = Compared::all(rows);
         let (hardware_spread, rows) = (hardware_spread(rows, &compared), compared);
@@ -123,12 +126,15 @@ impl Validation {
             order_kept: order_kept(&rows),
             hardware_spread,
             round_trip,
-            warnings: warnings
-                .into_iter()
+            warnings: failed_checks
+                .iter()
+                .cloned()
+                .chain(warnings)
                 .chain(moved)
                 .chain(disturbed(&rows))
                 .chain(not_compared(&rows))
                 .collect(),
+            failed_checks,
             rows,
         }
     }
@@ -197,7 +203,8 @@ const DIFFERENT: f64 = 1.2;
 fn order_kept(rows: &[Compared]) -> Option<f64> {
     let (mut pairs, mut kept) = (0u64, 0u64);
     for (position, one) in rows.iter().enumerate() {
-        for other in rows[position + 1..].iter().filter(|other| other.is_at_the_point_of(one)) {
+        let others = rows[position + 1..].iter().filter(|other| other.is_at_the_point_of(one));
+        for other in others.filter(|other| one.committed() && other.committed()) {
             let measured = one.measured_per_s / other.measured_per_s;
             if measured.max(1.0 / measured) < DIFFERENT {
                 continue;
@@ -230,6 +237,7 @@ mod tests {
             mean_ns: Some(1000.0),
             abort_rate: 0.0,
             retried_share: 0.0,
+            failed_checks: Vec::new(),
             host: Host::UNDISTURBED,
         }
     }

@@ -8,6 +8,7 @@ use crate::journal::{Head, Journal, read_line};
 use crate::options::RunOptions;
 use crate::subject::Place;
 use crate::summary::Summary;
+use crate::text::numbers::counted;
 use contract::{ChannelName, PairName};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -91,6 +92,9 @@ pub struct Row {
     pub abort_rate: f64,
     /// The part of the commits that had been aborted at least once.
     pub retried_share: f64,
+    /// Names of the checks that have failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed_checks: Vec<String>,
     /// What disturbed it.
     #[serde(flatten)]
     pub host: Host,
@@ -127,6 +131,7 @@ impl Host {
 impl Row {
     /// What `summary` says of one round.
     pub fn of(summary: &Summary, round: usize, setting: &str, host: Host) -> Row {
+        let failed = summary.checks.iter().filter(|check| !check.passed);
         Row {
             round,
             simulated: summary.simulated,
@@ -141,8 +146,22 @@ impl Row {
             mean_ns: summary.latency_ns.as_ref().filter(|_| summary.commits > 0).map(|of| of.mean),
             abort_rate: summary.abort_rate,
             retried_share: summary.retried_share,
+            failed_checks: failed.map(|check| check.name.clone()).collect(),
             host,
         }
+    }
+
+    /// The checks that have failed, in words.
+    pub(super) fn failures(&self) -> impl Iterator<Item = String> {
+        let machine = if self.simulated { "simulated" } else { "measured" };
+        let Row { architecture, protocol, workers, workload, setting, round, .. } = self;
+        self.failed_checks.iter().map(move |check| {
+            format!(
+                "check failed: {check}: {architecture} {protocol}, {}, {workload} {setting}, {machine} in round {}",
+                counted(*workers, "worker"),
+                round + 1
+            )
+        })
     }
 
     /// Whether both are of the same system at the same point.

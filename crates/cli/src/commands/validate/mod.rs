@@ -12,6 +12,7 @@ mod scenes;
 
 use super::doctor::LOCAL;
 use super::run::{Admit, Measure};
+use super::verdict;
 use crate::arguments::{measuring, typed, workloads};
 use crate::calibrate::{measured_round_trip_ns, round_trip_ns};
 use crate::engines::{self, Machine};
@@ -130,12 +131,15 @@ pub fn validate(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         output::print(&answer::of_validation(&validation))?;
     }
     kept?;
-    if let Some(file) = typed(matches, "commit") {
+    let is_sound = validation.failed_checks.is_empty();
+    if let Some(file) = typed(matches, "commit").filter(|_| is_sound) {
         let errors = to_commit(&validation, machine.description.unwrap_or_default());
         let file = Path::new(file);
         std::fs::write(file, errors.text()).map_err(Failure::write(file))?;
+    } else if typed(matches, "commit").is_some() {
+        output::say("nothing is committed: a check has failed");
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(verdict(is_sound))
 }
 
 /// Measures and simulates round by round; answers where the cores were, and what is odd about the host.
