@@ -64,6 +64,7 @@ impl fmt::Display for Turns {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use contract::{ArchitectureName, ProtocolName};
 
     /// Also one that is shown without its protocol.
     #[test]
@@ -72,13 +73,15 @@ mod tests {
             systems: systems.iter().map(ToString::to_string).collect(),
             stores: 1,
         };
-        let pair = |name: &str| name.parse::<PairName>().expect("a pair");
+        let pair = |architecture, protocol| PairName { architecture, protocol };
+        let silo = pair(ArchitectureName::SharedEverything, ProtocolName::Silo);
+        let orthrus = pair(ArchitectureName::Orthrus, ProtocolName::Unprotected);
+        let dora = pair(ArchitectureName::Dora, ProtocolName::NoWait);
         let of_two = Turns {
             groups: vec![group(&["shared-everything silo"]), group(&["orthrus none", "dora no-wait"])],
             ..Turns::default()
         };
-        assert_eq!(of_two.group_of(pair("shared-everything silo")), 0);
-        assert_eq!([pair("orthrus none"), pair("dora no-wait")].map(|pair| of_two.group_of(pair)), [1, 1]);
-        assert_eq!(Turns::default().group_of(pair("orthrus none")), 0);
+        assert_eq!([silo, orthrus, dora].map(|pair| of_two.group_of(pair)), [0, 1, 1]);
+        assert_eq!(Turns::default().group_of(orthrus), 0);
     }
 }
