@@ -96,28 +96,7 @@ impl Baseline {
         if !nodes::speaks() {
             return Ok(true);
         }
-        let mut held = Ok(true);
-        if let Some((name, before)) = &self.beside {
-            let after = Recorded::read(folder.path())?;
-            admit(before, &after, self.quantity)?;
-            let diff = Diff::of(before, &after, self.quantity, self.tolerance);
-            held = match &diff.differences[..] {
-                [] => {
-                    let text = format!("\nbeside the baseline {name}:\n{}", of_diff(&diff, "--repeat"));
-                    // One object is printed, and nothing else.
-                    match json {
-                        true => output::say(&text),
-                        false => output::print(&text)?,
-                    }
-                    Ok(diff.is_as_good(self.partly))
-                }
-                differences => Err(Failure::Usage(format!(
-                    "--baseline {name}: it was measured otherwise: {}; allowed: one of the same machine and parameters, or 'trireme diff {name} {} --unlike'",
-                    differences.join("; "),
-                    folder.path().display()
-                ))),
-            };
-        }
+        let held = self.compare(folder, json);
         // What is worse, or wrong, does not become what later results are held against.
         if let Some(name) = self.save.as_ref().filter(|_| !passed) {
             output::say(&format!("the baseline {name} is not kept: a check has failed"));
@@ -125,7 +104,36 @@ impl Baseline {
             let place: PathBuf = baselines::save(name, folder.path(), Path::new(baselines::FOLDER))?;
             output::say(&format!("the baseline {name} is in {}", place.display()));
         }
-        held
+        match held {
+            // That a check has failed comes before that nothing can be compared.
+            Err(failure) if !passed => {
+                output::complain(&failure.to_string());
+                Ok(false)
+            }
+            held => held,
+        }
+    }
+
+    /// Whether the results in the folder are no worse than the earlier ones, if there are any.
+    fn compare(&self, folder: &Folder, json: bool) -> Result<bool, Failure> {
+        let Some((name, before)) = &self.beside else { return Ok(true) };
+        let after = Recorded::read(folder.path())?;
+        admit(before, &after, self.quantity)?;
+        let diff = Diff::of(before, &after, self.quantity, self.tolerance);
+        if !diff.differences.is_empty() {
+            return Err(Failure::Usage(format!(
+                "--baseline {name}: it was measured otherwise: {}; allowed: one of the same machine and parameters, or 'trireme diff {name} {} --unlike'",
+                diff.differences.join("; "),
+                folder.path().display()
+            )));
+        }
+        let text = format!("\nbeside the baseline {name}:\n{}", of_diff(&diff, "--repeat"));
+        // One object is printed, and nothing else.
+        match json {
+            true => output::say(&text),
+            false => output::print(&text)?,
+        }
+        Ok(diff.is_as_good(self.partly))
     }
 }
 

@@ -90,6 +90,13 @@ fn an_advice_is_answered_laid_down_and_measured_again() {
     assert_eq!(again.json()["throughput_per_s"], point["throughput_per_s"], "{}", again.err);
 }
 
+/// A machine whose disk is so slow that nothing is acknowledged while it is simulated.
+fn slow_disk() -> String {
+    let nehalem = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/nehalem-ex-4x8.toml");
+    let nehalem = fs::read_to_string(nehalem).expect("a machine of the repository");
+    nehalem.replace("sync_us = 100", "sync_us = 10000")
+}
+
 #[test]
 fn goals_are_the_files_or_the_lines() {
     let folder = fresh_folder("advised-goal");
@@ -99,10 +106,7 @@ fn goals_are_the_files_or_the_lines() {
                 [goal]\nlatency_p99_us = 0.01\ndurability = 'group'\n";
     fs::write(folder.join("rows.toml"), text).expect("written");
     // Its disk is so slow that to simulate some of its epochs takes minutes: nothing is told from nothing.
-    let nehalem = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/nehalem-ex-4x8.toml");
-    let nehalem = fs::read_to_string(nehalem).expect("a machine of the repository");
-    fs::write(folder.join("slow.toml"), nehalem.replace("sync_us = 100", "sync_us = 10000"))
-        .expect("written");
+    fs::write(folder.join("slow.toml"), slow_disk()).expect("written");
     let slow = ["advise", "rows.toml", "--on", "slow.toml", "--workers", "4", "--only", "silo", "--json"];
     let ran = run(&folder, &[&slow[..], &SHORT].concat());
     assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{}", ran.err);
@@ -115,6 +119,11 @@ fn goals_are_the_files_or_the_lines() {
     assert_eq!(told["machines"].as_array().map(Vec::len), Some(1), "{told:#}");
     let why = told["unmeasured"][0]["why"].as_str().expect("words");
     assert!(why.contains("by durability group a commit waits for its epoch"), "{why}");
+    let warnings = told["warnings"].as_array().expect("a list").iter();
+    assert!(
+        warnings.filter_map(Value::as_str).any(|told| told.contains("nothing was measured: ")),
+        "{told:#}"
+    );
     let page = fs::read_to_string(folder.join("both/report.html")).expect("a page");
     assert!(page.contains("nothing was measured: "), "{page}");
     let ran = small(&folder, "rows.toml", &["--durability", "none", "--json"]);
@@ -279,6 +288,13 @@ fn who_fails_an_audit_is_not_recommended() {
     assert_eq!(on["axes"], serde_json::json!([]));
     let ran = small(&folder, "two words.toml", &[]);
     assert!(ran.out.contains("FAILED: audit under "), "{}", ran.out);
+    // What is wrong on one machine comes before what is missing of another.
+    fs::write(folder.join("slow.toml"), slow_disk()).expect("written");
+    let both = "--on nehalem-ex-4x8,slow.toml --workers 2 --only silo --durability group --json";
+    let line = ["advise", "two words.toml"].into_iter().chain(both.split(' ')).chain(SHORT);
+    let ran = run(&folder, &line.collect::<Vec<_>>());
+    let told = ran.json();
+    assert_eq!((ran.code, told["unmeasured"].as_array().map(Vec::len)), (Some(1), Some(1)), "{}", ran.err);
 }
 
 #[test]
