@@ -12,6 +12,9 @@ use crate::text::numbers::{ratio, thousands};
 use crate::validation::SystemKind;
 use contract::PairName;
 
+/// Of the systems that are not told apart from the best, so many are named in a sentence.
+const MOST_NAMED: usize = 5;
+
 /// What `compare` brings home.
 pub struct CompareResult<'a> {
     /// What was measured.
@@ -114,11 +117,18 @@ impl<'a> CompareResult<'a> {
             false => "",
         };
         if first.len() > 1 {
-            let others: Vec<String> = first[1..].iter().map(|(system, _)| name(system)).collect();
+            let mut others: Vec<String> = first[1..].iter().map(|(system, _)| name(system)).collect();
+            // The table marks them all.
+            if others.len() > MOST_NAMED {
+                let more = others.split_off(MOST_NAMED - 1).len();
+                others.push(format!("{more} others"));
+            }
+            let last = others.pop().expect("two are first at least");
+            let names = if others.is_empty() { last } else { format!("{} and {last}", others.join(", ")) };
             return format!(
                 "No system is fastest{by_the_model}: {} has the highest median, {fast}, and is not told apart from {}.{}",
                 name(best),
-                others.join(", "),
+                names,
                 self.between_groups()
             );
         }
@@ -296,6 +306,16 @@ mod tests {
         let together = (slowed(), Turns::default());
         let together = CompareResult::of(&subject, &surroundings, &together, Vec::new());
         assert!(together.beside_best[1].is_told_apart && !together.finding().contains("groups"));
+        // Of many that are alike some are named.
+        let alike = |many: usize| {
+            let transactions = ProtocolName::ALL.iter().filter(|protocol| protocol.has_transactions());
+            let systems = transactions.take(many).map(|&protocol| measured(protocol, [1000.0; 3])).collect();
+            CompareResult::of(&subject, &surroundings, &(systems, Turns::default()), Vec::new()).finding()
+        };
+        let named = |finding: &str| finding.matches("shared-everything ").count();
+        assert!(alike(3).contains(" and shared-everything ") && named(&alike(3)) == 3, "{}", alike(3));
+        assert_eq!(named(&alike(6)), 6, "{}", alike(6));
+        assert!(alike(8).ends_with(" and 3 others.") && named(&alike(8)) == 5, "{}", alike(8));
         // Alone, it leads nothing.
         let alone = (vec![measured(ProtocolName::KeyValue, [2000.0; 3])], Turns::default());
         let alone = CompareResult::of(&subject, &surroundings, &alone, Vec::new());
