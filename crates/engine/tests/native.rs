@@ -20,6 +20,7 @@ fn keep_the_sums(workers: usize, seeds: std::ops::Range<u64>, transactions: u64)
 
 #[test]
 fn one_worker_agrees_with_the_model() {
+    // A seed takes some twenty seconds: rows of a MiB are drawn, written and compared.
     shared::model::agrees_with_the_model::<ThisEngine>(0..2 * shared::seeds::times(), 1000);
 }
 

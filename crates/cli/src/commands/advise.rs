@@ -109,7 +109,9 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         };
         match machine.run(job) {
             Ok(on_machine) => told.push(on_machine),
-            Err(Failure::Interrupted) if told.is_empty() => return Err(Failure::Interrupted),
+            Err(Failure::Interrupted) if told.is_empty() && unmeasured.is_empty() => {
+                return Err(Failure::Interrupted);
+            }
             Err(Failure::Interrupted) => {
                 unmeasured.extend(machines[number..].iter().map(interrupted));
                 break;
@@ -129,11 +131,11 @@ pub fn advise(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     }
     surroundings::tell_load(&mut surroundings, &watching.end());
     if told.is_empty() {
-        // The first is told as the failure that it is.
-        for other in unmeasured.iter().skip(1) {
-            output::say(&format!("{}: {}", other.machine, other.why));
+        for machine in &unmeasured {
+            output::say(&format!("{}: {}", machine.machine, machine.why));
         }
-        return Err(first_failure.unwrap_or(Failure::Interrupted));
+        let failure = first_failure.filter(|_| !interrupt::is_asked_for());
+        return Err(failure.unwrap_or(Failure::Interrupted));
     }
     let mut advice = Advice {
         schema: SCHEMA,

@@ -55,7 +55,7 @@ pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     surroundings::tell_load(&mut surroundings, &watching.end());
     if let (systems, Turns { interrupted: Some(_), .. }) = &measured {
         let is_missing = |pair: &&PairName| !systems.iter().any(|system| system.pair == **pair);
-        let why = "interrupted before its first repetition had ended";
+        let why = "interrupted before it had as many repetitions as those that are kept";
         unmeasured.extend(pairs.iter().filter(is_missing).map(|&pair| Unmeasured::new(pair, why)));
         subject.options.repeat = systems[0].repetitions.len();
     }

@@ -46,7 +46,7 @@ pub fn arguments() -> Command {
         )
         .after_help(
             "Each is a folder of results of run, compare or sweep, or the name under which --save-baseline has kept one. Exits 1 if a row of \
-             the second is slower for certain, and on average by more than the tolerance; if it is not there any more; and if it cannot be told, because one side has a single repetition, or more of the second side's repetitions have none of the quantity.\n\n\
+             the second is slower for certain, and on average by more than the tolerance; if it is not there any more; and if it cannot be told, because one side has a single repetition, or one in which nothing was committed, or a larger share of the second side's repetitions have none of the quantity.\n\n\
              With --old and --new two programs do the line after -- by turns, in each round once each, from the same seed: it is a repetition, and the next round has the next seed. \
              Old goes first in odd rounds, new in even ones. Each run is a process that loads its tables anew. An interrupt, and a program that fails, end it, and what rounds there are is compared. \
              On a simulated machine (--on after --) one round tells all. 'trireme diff OUT/old OUT/new --by p99' compares another quantity of the same rounds.",

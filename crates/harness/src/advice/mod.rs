@@ -266,7 +266,7 @@ fn found<E: Engine>(
         Ok(raced) => (raced, None),
         // What the heats have told is not lost to a full disk.
         Err(failure) if !heats.is_empty() && !matches!(failure, Failure::Interrupted) => {
-            (Vec::new(), Some(format!("the final was not measured, and the last heat decides: {failure}")))
+            (Vec::new(), Some(failure))
         }
         Err(failure) => return Err(failure),
     };
@@ -288,7 +288,10 @@ fn found<E: Engine>(
             }
         };
         let mut decided = verdict::of(trials, raced)?;
-        decided.failures.extend(broke);
+        if let Some(failure) = broke {
+            let told = format!("the final was not measured, and the last heat decides: {failure}");
+            decided.broke(&failure, told);
+        }
         return Ok(trials.told(decided, Vec::new(), heats_told, left_out));
     }
     let (raced, shares) = shares::settle(trials, verdict::with_failures_of(&heats, raced));

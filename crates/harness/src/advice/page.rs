@@ -205,7 +205,7 @@ fn checks(machine: &OnMachine) -> Block {
     };
     Block::Table {
         title: format!("Checks on {}", machine.shown()),
-        note: "What must hold after every repetition of the final, by how many of its systems it was passed."
+        note: "What must hold after every repetition, by how many systems of the final it was passed, in it and in the heats."
             .to_owned(),
         head: vec![
             Cell::words("check"),

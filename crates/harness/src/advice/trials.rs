@@ -2,7 +2,7 @@
 
 use super::axes::{AxisKind, AxisOf, Setting, axes_of};
 use super::flips::AxisTold;
-use super::verdict::Decided;
+use super::verdict::{Decided, with_failures_of};
 use super::{Candidate, Flip, Goal, HeatTold, Length, OnMachine, command};
 use crate::failure::Failure;
 use crate::measure::{After, Fit, Stores, fit, measure_over};
@@ -140,8 +140,9 @@ impl<'a, E: Engine> Trials<'a, E> {
             let longer = self.run_once(stores, workload, &again, longer, after)?;
             let (heard, still): (Vec<System>, Vec<System>) =
                 longer.into_iter().partition(|system| system.summary.throughput_per_s > 0.0);
-            measured.extend(heard);
+            // A longer run makes good that nothing was committed, and not that a check has failed.
             silent.extend(still);
+            measured.extend(with_failures_of(std::slice::from_ref(&silent), heard));
         }
         Ok((measured, silent))
     }

@@ -259,7 +259,7 @@ pub(super) fn failed_checks<'a>(
     systems.flat_map(of).collect()
 }
 
-/// Adds to systems of the final the checks that have failed under them in the heats: who has failed one is not recommended.
+/// Adds to systems the checks that have failed under them in the heats, with whatever number of workers: who has failed one is not recommended.
 pub(super) fn with_failures_of(heats: &[Vec<System>], mut raced: Vec<System>) -> Vec<System> {
     for system in &mut raced {
         let pair = Candidate::of(system).pair;

@@ -41,7 +41,7 @@ pub enum After {
 }
 
 /// Measures `pairs` over `workload`, in the given order of results; answers how they were taken, too. Interrupted, it answers as many
-/// repetitions as all of them have, or those that have one if some have none.
+/// repetitions as all of a group have, or those that have one if some have none, and no group that has fewer than an earlier one.
 pub fn measure<E: Engine, W: Audited>(
     workload: &W,
     pairs: &[PairName],

@@ -146,11 +146,14 @@ impl<'a> CompareResult<'a> {
         format!("{} is fastest: {fast}{}.{}", name(best), lead.unwrap_or_default(), self.between_groups())
     }
 
-    /// How systems of different groups were compared, if there are several groups.
+    /// How systems of different groups were compared, if systems of several groups are ranked.
     pub fn between_groups(&self) -> &'static str {
-        match self.turns.groups.len() {
-            0 | 1 => "",
-            _ => {
+        let pairs = ranked(&self.systems).iter().filter_map(|system| system.summary.pair());
+        let mut groups = pairs.map(|pair| self.turns.group_of(pair));
+        let first = groups.next();
+        match groups.all(|group| Some(group) == first) {
+            true => "",
+            false => {
                 " Systems of different groups share no rounds: what the machine lost or gained between the groups is in no interval."
             }
         }

@@ -137,7 +137,9 @@ pub fn validate(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         let file = Path::new(file);
         std::fs::write(file, errors.text()).map_err(Failure::write(file))?;
     } else if typed(matches, "commit").is_some() {
-        output::say("nothing is committed: a check has failed");
+        output::say(
+            "nothing is committed: a check has failed; once it is mended, validate into another --out",
+        );
     }
     Ok(verdict(is_sound))
 }
