@@ -94,6 +94,7 @@ fn an_interrupted_comparison_keeps_whole_rounds() {
     assert!(kept.as_u64() >= Some(2), "{kept}");
     assert!(measured.iter().all(|row| row["repetitions"] == *kept), "{}", ran.out);
     assert_eq!(comparison["warnings"][0], said(kept).as_str());
+    assert_eq!(comparison["turns"]["interrupted"], said(kept).as_str());
     assert!(folder.join("kept/report.html").exists());
 }
 

@@ -217,9 +217,9 @@ pub(super) fn told_apart(systems: &[&System], goal: Goal, model_factor: f64) -> 
     let rounds = systems.iter().map(|system| system.samples.len()).min().unwrap_or(0);
     let throughputs: Vec<Vec<f64>> =
         systems.iter().map(|system| system.throughputs()[..rounds].to_vec()).collect();
-    let groups: Vec<f64> = systems.iter().map(|system| system.summary.duration_s).collect();
-    let group = |length: &f64| groups.iter().position(|other| other == length).expect("its own, at least");
-    let groups: Vec<usize> = groups.iter().map(group).collect();
+    let lengths: Vec<f64> = systems.iter().map(|system| system.summary.duration_s).collect();
+    let group = |length: &f64| lengths.iter().position(|other| other == length).expect("its own, at least");
+    let groups: Vec<usize> = lengths.iter().map(group).collect();
     let beside = beside_best_of_groups(&throughputs, &groups, model_factor);
     let differs = |system: &System| goal.is_met(system) != goal.is_met(systems[0]);
     // Where nobody keeps the goal the first has the lowest latency, and others may well have more throughput.
@@ -450,8 +450,8 @@ mod tests {
     fn who_fails_a_check_in_a_heat_has_failed_it() {
         let mut broken = system(ProtocolName::Occ, 4, &[1000.0]);
         broken.summary.checks.push(Check { name: "audit".to_owned(), passed: false, detail: String::new() });
-        let final_ = vec![system(ProtocolName::Silo, 2, &[900.0]), system(ProtocolName::Occ, 2, &[1000.0])];
-        let raced = with_failures_of(&[vec![broken]], final_);
+        let raced = vec![system(ProtocolName::Silo, 2, &[900.0]), system(ProtocolName::Occ, 2, &[1000.0])];
+        let raced = with_failures_of(&[vec![broken]], raced);
         let is_sound: Vec<bool> = raced.iter().map(|system| super::is_sound(system, &raced)).collect();
         assert_eq!(is_sound, [true, false]);
     }

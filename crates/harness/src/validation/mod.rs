@@ -247,6 +247,16 @@ mod tests {
     }
 
     #[test]
+    fn checks_that_have_failed_are_told() {
+        let broken = Row { failed_checks: vec!["nothing-held".to_owned()], ..row("a", 2, true, 90.0) };
+        let told = validation(&[row("a", 2, false, 100.0), broken]);
+        let said =
+            "check failed: nothing-held: a p, 2 workers, micro records=10, simulated in round 1".to_owned();
+        assert_eq!((&told.failed_checks[..], &told.warnings[0]), (&[said.clone()][..], &said));
+        assert!(validation(&[row("a", 2, false, 100.0), row("a", 2, true, 90.0)]).failed_checks.is_empty());
+    }
+
+    #[test]
     fn cores_that_moved_are_noticed() {
         let trip = |low_ns, high_ns| RoundTrip { low_ns, high_ns, simulated_ns: 100.0 };
         assert_eq!(trip(90.0, 110.0).warning(), None);
