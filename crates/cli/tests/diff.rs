@@ -150,6 +150,31 @@ fn what_cannot_be_compared_is_refused_before_it_is_measured() {
 }
 
 /// A sweep's rows are its points, a comparison's its systems.
+/// A file whose transactions break its own sum, beside a baseline of another workload.
+#[test]
+fn a_failed_check_comes_before_a_baseline_that_cannot_be_compared() {
+    let folder = simulated();
+    let saved = measured(&folder, "20", &["--save-baseline", "main", "--out", "before"]);
+    assert_eq!(saved.code, Some(0), "{}", saved.err);
+    let adding = |more: u32| {
+        format!(
+            "[tables.rows]\nrows = 500\ncolumns = ['value']\n[transactions.add]\nweight = 1\n\
+             draw = [{{ name = 'row', row_of = 'rows' }}]\n\
+             steps = [{{ update = 'rows', key = 'row', set = {{ value = 'value + {more}' }} }}]\n\
+             [[invariants]]\nsum_of = 'rows.value'\n"
+        )
+    };
+    for (file, more, code) in [("sound.toml", 0, 2), ("broken.toml", 1, 1)] {
+        fs::write(folder.join(file), adding(more)).expect("written");
+        let line = "--on machine.toml --workers 2 --protocol silo --warmup 20us --duration 100us --repeat 2 --baseline main --save-baseline other";
+        let line = ["run", file].into_iter().chain(line.split(' ')).collect::<Vec<_>>();
+        let ran = run(&folder, &line);
+        assert_eq!(ran.code, Some(code), "{file}: {}{}", ran.out, ran.err);
+        assert!(ran.err.contains("--baseline main: it was measured otherwise: "), "{file}: {}", ran.err);
+        assert!(!folder.join("results/baselines/other").exists(), "{file}");
+    }
+}
+
 #[test]
 fn points_and_systems_are_rows() {
     let folder = simulated();

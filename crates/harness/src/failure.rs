@@ -32,6 +32,13 @@ pub enum Failure {
         /// What is wrong with it.
         what: String,
     },
+    /// Checks have failed, and nothing can be told beside that.
+    Checks {
+        /// Which, in words.
+        failed: Vec<String>,
+        /// Why nothing can be told.
+        why: String,
+    },
     /// A person has interrupted it before anything was measured.
     Interrupted,
     /// Any other bad input, in words.
@@ -61,11 +68,22 @@ impl Failure {
         move |source| Failure::Write { path, source }
     }
 
-    /// [`OTHER_INPUT`] if other input would have helped, 1 if the run itself failed, [`UNWRITTEN`] if what came of it cannot be written, [`INTERRUPTED`] if it was interrupted.
+    /// The same after these checks have failed: that comes before what other input would have helped.
+    #[must_use]
+    pub fn after_checks(self, failed: &[String]) -> Failure {
+        match self {
+            Failure::Interrupted => self,
+            _ if failed.is_empty() => self,
+            _ => Failure::Checks { failed: failed.to_vec(), why: self.to_string() },
+        }
+    }
+
+    /// [`OTHER_INPUT`] if other input would have helped, 1 if the run itself or a check failed, [`UNWRITTEN`] if what came of it cannot be written, [`INTERRUPTED`] if it was interrupted.
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Interrupted => INTERRUPTED,
             Failure::Write { .. } => UNWRITTEN,
+            Failure::Checks { .. } => 1,
             Failure::Load(LoadError::Refused { .. } | LoadError::Elsewhere { .. })
             | Failure::Run(RunError::Log { .. } | RunError::Lost(_))
             | Failure::Log(LogError::Io { .. } | LogError::Corrupt { .. }) => 1,
@@ -85,6 +103,7 @@ impl fmt::Display for Failure {
             Failure::Run(error) => error.fmt(f),
             Failure::Log(error) => error.fmt(f),
             Failure::Input { place, what } => write!(f, "{place}: {what}"),
+            Failure::Checks { failed, why } => write!(f, "{}; {why}", failed.join("; ")),
             Failure::Interrupted => {
                 f.write_str("interrupted before a repetition had ended: nothing was kept")
             }

@@ -5,6 +5,7 @@ use crate::{haswell, machine, on};
 use harness::validation::ModelErrors;
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
 
 #[test]
 fn a_machine_is_held_against_the_one_at_hand() {
@@ -63,6 +64,22 @@ fn a_machine_is_held_against_the_one_at_hand() {
 
     let refused = on(&folder, "validate micro", "hardware");
     assert_eq!(refused.code, Some(2));
+    a_failed_check_commits_no_errors(&folder, line, &kept);
+}
+
+/// Of a round that was kept with one, in which nothing else differs.
+fn a_failed_check_commits_no_errors(folder: &Path, line: &str, kept: &str) {
+    let beside = "\"retried_share\":";
+    let failed = kept.replacen(beside, &format!("\"failed_checks\":[\"nothing-held\"],{beside}"), 1);
+    assert_ne!(failed, kept);
+    fs::write(folder.join("here/rows.jsonl"), failed).expect("written");
+    fs::remove_file(folder.join("errors.json")).expect("it was committed");
+    let ran = on(folder, line, &haswell());
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    let told = &ran.json()["failed_checks"];
+    assert!(told[0].as_str().is_some_and(|told| told.starts_with("check failed: nothing-held: ")), "{told}");
+    assert!(ran.err.contains("nothing is committed: a check has failed"), "{}", ran.err);
+    assert!(!folder.join("errors.json").exists());
 }
 
 /// On the hardware each instance is a process; the error of deployments is told apart.

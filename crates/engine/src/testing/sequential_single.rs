@@ -7,7 +7,7 @@
 use super::single_records::{Mutated, NoLatch, OneLook};
 use crate::physical::{Owned, Physical, Shared};
 use crate::protocol::{KeyValue, Latching};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Role {
@@ -84,7 +84,7 @@ impl<P: Latching, F: Physical> World<P, F> {
 }
 
 /// All that decides how a world goes on. A record's metadata is a latch and a version: which it is, is seen when it is not latched, and else
-/// follows from the number of writes.
+/// follows from the number of writes ([`play_all`] asserts that).
 #[derive(PartialEq, Eq, Hash)]
 struct State {
     observed: Option<u64>,
@@ -152,9 +152,14 @@ where
     // What was chosen at each step, of how many.
     let mut path: Vec<(usize, usize)> = Vec::new();
     let mut states = HashSet::new();
+    let mut versions: HashMap<u64, u64> = HashMap::new();
     loop {
         let mut depth = 0;
         play::<P, F>(roles, &mut |state, of| {
+            if let Some(version) = state.observed {
+                let first = *versions.entry(state.published).or_insert(version);
+                assert_eq!(version, first, "after {} writes", state.published);
+            }
             if depth == path.len() {
                 if !states.insert(state) {
                     return None;

@@ -210,18 +210,18 @@ impl<E: Engine> WorkloadsVisitor for Advised<'_, E> {
         let mut failed_checks = Vec::new();
         let mut run = |workload: usize, candidates: &[Candidate], length: Length, after: After| {
             stores.turn_to(workloads[workload]);
-            let (systems, uncounted) = trials.run(&mut stores, any[workload], candidates, length, after)?;
+            let ran = trials.run(&mut stores, any[workload], candidates, length, after)?;
             // The final's are in its ranking.
-            let beside = if after == After::Nothing { &systems[..] } else { &[] };
-            for told in verdict::failed_checks(beside.iter().chain(&uncounted), any[workload]) {
+            for told in ran.failed_checks(any[workload], after == After::Audit) {
                 if !failed_checks.contains(&told) {
                     failed_checks.push(told);
                 }
             }
-            Ok(systems)
+            Ok(ran.systems)
         };
         let began = Instant::now();
-        let told = found(trials, pace, only, axes, &mut run)?;
+        let told = found(trials, pace, only, axes, &mut run);
+        let told = told.map_err(|failure| failure.after_checks(&failed_checks))?;
         let mut warnings = told.warnings;
         warnings.extend(told.failures.iter().chain(&failed_checks).cloned());
         Ok(OnMachine { took_s: began.elapsed().as_secs_f64(), failed_checks, warnings, ..told })
@@ -397,4 +397,90 @@ fn best_of_other_architectures(heats: &[Vec<System>], finalists: &[PairName]) ->
         }
     }
     others
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RunOptions;
+    use crate::mock::MockEngine;
+    use crate::observer::Silent;
+    use crate::subject::{Place, Subject};
+    use crate::summary::Measured;
+    use crate::summary::tests::measured;
+    use contract::RunError;
+
+    const CORES: usize = 8;
+
+    /// What is told of the fake engine over the microbenchmark, if this is what comes of a final.
+    fn told(last: fn(Vec<System>) -> Result<Vec<System>, Failure>) -> Result<OnMachine, Failure> {
+        let workload = workloads::build("micro", &workloads::Parameters::new()).expect("a workload");
+        let (place, options) = (Place::hardware(CORES), RunOptions::for_compare(CORES));
+        let trials = Trials::<MockEngine>::new(
+            &workload,
+            (place.clone(), None),
+            Goal::default(),
+            None,
+            options,
+            &Silent,
+        );
+        let mut run = |_: usize, candidates: &[Candidate], _: Length, after: After| {
+            let of = |candidate: &Candidate| {
+                let subject = Subject::of(&workload, trials.options_of(*candidate), place.clone());
+                let faster = 100.0 * candidate.workers as f64;
+                let measured = measured(&[faster, faster + 1.0, faster + 2.0]);
+                System::of(&subject, &Measured { pair: candidate.pair, ..measured })
+            };
+            let systems = candidates.iter().map(of).collect();
+            if after == After::Audit { last(systems) } else { Ok(systems) }
+        };
+        found(&trials, &Pace::on_hardware(), None, &[], &mut run)
+    }
+
+    fn advice(machine: OnMachine) -> Advice {
+        Advice {
+            schema: SCHEMA,
+            workload: "micro".to_owned(),
+            parameters: Default::default(),
+            latency_goal_us: None,
+            durability: "none".to_owned(),
+            took_s: 1.0,
+            interrupted: false,
+            machines: vec![machine],
+            unmeasured: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_final_that_breaks_leaves_the_heats() {
+        let whole = told(Ok).expect("an advice");
+        assert_eq!((whole.failures.len(), whole.warnings.len()), (0, 0), "{:?}", whole.warnings);
+        let broken = told(|_| Err(RunError::Log { why: "the disk is full".to_owned() }.into()));
+        let broken = broken.expect("what the heats have told");
+        let [failure] = &broken.failures[..] else { panic!("{:?}", broken.failures) };
+        assert!(
+            failure.starts_with("the final was not measured, and the last heat decides: ")
+                && failure.contains("the disk is full"),
+            "{failure}"
+        );
+        assert!(!broken.ranking.is_empty() && !broken.finding.is_empty());
+        let heats = |told: &OnMachine| told.heats.iter().map(|heat| heat.order.len()).collect::<Vec<_>>();
+        assert_eq!(heats(&broken), heats(&whole));
+        assert!(advice(whole).is_sound() && !advice(broken).is_sound());
+    }
+
+    #[test]
+    fn a_final_that_finds_no_room_is_odd_and_no_failure() {
+        let crowded = told(|_| Err(RunError::Memory { available_bytes: 1 << 20 }.into()));
+        let crowded = crowded.expect("what the heats have told");
+        let said = |odd: &String| odd.starts_with("the final was not measured");
+        assert!(crowded.failures.is_empty() && crowded.warnings.iter().any(said), "{:?}", crowded.warnings);
+        assert!(advice(crowded).is_sound());
+    }
+
+    #[test]
+    fn an_interrupted_final_is_interrupted() {
+        assert!(matches!(told(|_| Err(Failure::Interrupted)), Err(Failure::Interrupted)));
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::axes::{AxisKind, AxisOf, Setting, axes_of};
 use super::flips::AxisTold;
-use super::verdict::{Decided, with_failures_of};
+use super::verdict::{Decided, failed_checks, with_failures_of};
 use super::{Candidate, Flip, Goal, HeatTold, Length, OnMachine, command};
 use crate::failure::Failure;
 use crate::measure::{After, Fit, Stores, fit, measure_over};
@@ -121,8 +121,7 @@ impl<'a, E: Engine> Trials<'a, E> {
     }
 
     /// Measures those of `candidates` that fit, over the stores of `workload`. Who commits nothing in a repetition runs once more and for longer, and is left out if nothing
-    /// comes of that. Interrupted it answers what there is; nothing after an interrupt. The second list has what was measured and does not count: of those that ran
-    /// once more, and of those that were left out.
+    /// comes of that. Interrupted it answers what there is; nothing after an interrupt.
     pub(super) fn run<W: Audited>(
         &self,
         stores: &mut Stores<'_, E, W>,
@@ -130,21 +129,14 @@ impl<'a, E: Engine> Trials<'a, E> {
         candidates: &[Candidate],
         length: Length,
         after: After,
-    ) -> Result<(Vec<System>, Vec<System>), Failure> {
-        let systems = self.run_once(stores, workload, candidates, length, after)?;
-        let (mut measured, mut silent): (Vec<System>, Vec<System>) =
-            systems.into_iter().partition(|system| system.summary.throughput_min > 0.0);
-        if !silent.is_empty() {
-            let again: Vec<Candidate> = silent.iter().map(Candidate::of).collect();
-            let longer = Length { duration: length.duration * LONGER_AGAIN, ..length };
-            let longer = self.run_once(stores, workload, &again, longer, after)?;
-            let (heard, still): (Vec<System>, Vec<System>) =
-                longer.into_iter().partition(|system| system.summary.throughput_per_s > 0.0);
-            // A longer run makes good that nothing was committed, and not that a check has failed.
-            silent.extend(still);
-            measured.extend(with_failures_of(std::slice::from_ref(&silent), heard));
+    ) -> Result<Ran, Failure> {
+        let ran = Ran::of(self.run_once(stores, workload, candidates, length, after)?);
+        if ran.uncounted.is_empty() {
+            return Ok(ran);
         }
-        Ok((measured, silent))
+        let again: Vec<Candidate> = ran.uncounted.iter().map(Candidate::of).collect();
+        let longer = Length { duration: length.duration * LONGER_AGAIN, ..length };
+        Ok(ran.and_longer(self.run_once(stores, workload, &again, longer, after)?))
     }
 
     /// The same, whoever commits nothing. On the machine at hand each repetition goes through all numbers of workers, all shares of them that serve, and all levels, so that repetitions are rounds of all
@@ -265,6 +257,38 @@ impl<'a, E: Engine> Trials<'a, E> {
     }
 }
 
+/// What came of candidates.
+pub(super) struct Ran {
+    /// What was measured of those that have committed something.
+    pub systems: Vec<System>,
+    /// What was measured and does not count: of those that ran once more, and of those that were left out.
+    pub uncounted: Vec<System>,
+}
+
+impl Ran {
+    /// Who has committed nothing in a repetition does not count.
+    fn of(systems: Vec<System>) -> Ran {
+        let (systems, uncounted) =
+            systems.into_iter().partition(|system| system.summary.throughput_min > 0.0);
+        Ran { systems, uncounted }
+    }
+
+    /// With what came of those that did not count, and ran for longer. That makes good that nothing was committed, and not that a check has failed.
+    fn and_longer(mut self, longer: Vec<System>) -> Ran {
+        let (heard, still): (Vec<System>, Vec<System>) =
+            longer.into_iter().partition(|system| system.summary.throughput_per_s > 0.0);
+        self.uncounted.extend(still);
+        self.systems.extend(with_failures_of(std::slice::from_ref(&self.uncounted), heard));
+        self
+    }
+
+    /// The checks that have failed, in words; of a final those that its ranking does not have.
+    pub fn failed_checks(&self, workload: &AnyWorkload, is_ranked: bool) -> Vec<String> {
+        let systems = if is_ranked { &[] } else { &self.systems[..] };
+        failed_checks(systems.iter().chain(&self.uncounted), workload)
+    }
+}
+
 /// An axis with a workload for each of its values.
 pub(super) struct Variants {
     pub kind: AxisKind,
@@ -285,5 +309,40 @@ fn join(all: &mut Vec<Measured>, further: Vec<Measured>) {
             }
             None => all.push(one),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::tests::{measured, some_subject};
+    use contract::{ArchitectureName, ProtocolName};
+
+    fn ran(protocol: ProtocolName, has_committed: bool, has_passed: bool) -> System {
+        let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
+        let mut system = System::of(&some_subject(), &Measured { pair, ..measured(&[10.0]) });
+        if !has_committed {
+            (system.summary.throughput_min, system.summary.throughput_per_s) = (0.0, 0.0);
+        }
+        system.summary.checks.push(Check::new("nothing-held", has_passed, String::new));
+        system
+    }
+
+    #[test]
+    fn who_commits_nothing_keeps_its_failed_checks() {
+        let workload = build("micro", &Parameters::new()).expect("the defaults are valid");
+        let [heard, never, sound] = [ProtocolName::Occ, ProtocolName::Silo, ProtocolName::NoWait];
+        let briefly = [ran(heard, false, false), ran(never, false, true), ran(sound, true, true)];
+        let ran_once = Ran::of(briefly.into());
+        assert_eq!((ran_once.systems.len(), ran_once.uncounted.len()), (1, 2));
+        let all = ran_once.and_longer(vec![ran(heard, true, true), ran(never, false, false)]);
+        let of = |systems: &[System]| -> Vec<_> {
+            systems.iter().map(|system| Candidate::of(system).pair.protocol).collect()
+        };
+        assert_eq!((of(&all.systems), of(&all.uncounted)), (vec![sound, heard], vec![heard, never, never]));
+        let names = |told: Vec<String>| told.iter().map(|told| told.contains(" occ,")).collect::<Vec<_>>();
+        // Who was heard when it ran for longer has failed, too; and those that are in no ranking are told beside one.
+        assert_eq!(names(all.failed_checks(&workload, false)), [true, true, false]);
+        assert_eq!(names(all.failed_checks(&workload, true)), [true, false]);
     }
 }
