@@ -29,8 +29,8 @@ fn what_several_processes_do_is_strictly_serializable() {
         "micro --protocol no-wait --workers 2 --cluster 2 --channel shared-memory --transactions 4000",
         "ycsb --protocol silo --workers 6 --cluster 3 --channel shared-memory --one-shot off --transactions 1500",
         "tpcc --protocol silo --workers 2 --cluster 2 --channel shared-memory --transactions 1000",
-        "membership --protocol silo --workers 2 --cluster 2 --transactions 4000",
-        "list-append --protocol no-wait --workers 2 --cluster 2 --transactions 4000",
+        "membership --protocol silo --workers 2 --cluster 2 --transactions 20000",
+        "list-append --protocol no-wait --workers 2 --cluster 2 --transactions 20000",
         "write-skew --protocol silo --workers 2 --cluster 2",
     ] {
         let summary = told(&format!("check {line}"));
