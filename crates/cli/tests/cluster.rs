@@ -460,7 +460,7 @@ fn nothing_of_shared_memory_is_left_behind() {
 
 #[test]
 fn a_node_that_is_stopped_is_not_waited_for() {
-    let stopped = ["unix", "shared-memory"].map(|channel| {
+    let stopped = ["unix", "tcp", "shared-memory"].map(|channel| {
         let (run, nodes) = begin("silo", 2, channel);
         await_workers(&[run.id(), nodes[0]]);
         signal(nodes[0], "-STOP");

@@ -5,6 +5,7 @@
 //! process has died, which MPI does not. The first says where it waits, and a secret of this run, to all.
 
 use crate::assignment::{SECRET_BYTES, host};
+use crate::control::SILENCE;
 use crate::handshake::{Credentials, End, random, shake};
 use crate::secret::Secret;
 use crate::stream::{Stream, Until};
@@ -160,7 +161,7 @@ fn connect(name: &str, port: u16) -> io::Result<TcpStream> {
 pub(crate) fn greet(fabric: &dyn Fabric, stream: Stream, credentials: &Credentials) -> io::Result<Stream> {
     let shaken = shake(stream, End::Connects, credentials, PATIENCE);
     let mut stream = shaken.map_err(|refusal| io::Error::other(refusal.to_string()))?;
-    stream.keep_alive()?;
+    stream.keep_alive(SILENCE)?;
     stream.write_all(&(fabric.number() as u32).to_le_bytes())?;
     Ok(stream)
 }
@@ -223,7 +224,7 @@ impl Meeting {
         stream.set_nonblocking(false).map_err(refused)?;
         let shaken = shake(Stream::Tcp(stream), End::Accepts, &self.credentials, PATIENCE_WITH_STRANGERS);
         let mut stream = shaken.map_err(|refusal| Accepting::Refused(refusal.to_string()))?;
-        stream.keep_alive().map_err(refused)?;
+        stream.keep_alive(SILENCE).map_err(refused)?;
         let mut number = [0; 4];
         Until::after(&mut stream, PATIENCE_WITH_STRANGERS).read_exact(&mut number).map_err(refused)?;
         Ok((stream, u32::from_le_bytes(number) as usize))

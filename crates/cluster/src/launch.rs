@@ -4,7 +4,7 @@
 //! `trireme node --listen ADDRESS` waits, which starts the same there. All are started before any is spoken with. Then each is told what to do (`assignment`).
 
 use crate::assignment::{Assignment, SECRET_BYTES, host, name, numbered, receive, send};
-use crate::control::{Control, words};
+use crate::control::{Control, SILENCE, words};
 use crate::fabric::{Fabric, Meeting};
 use crate::file::Cluster;
 use crate::group::{Founding, Group, heard};
@@ -55,7 +55,7 @@ impl Started {
             }
             Some(there) => {
                 let stream = Stream::Tcp(TcpStream::connect_timeout(&there, PATIENCE)?);
-                stream.keep_alive()?;
+                stream.keep_alive(SILENCE)?;
                 Ok(Started { stream, address, child: OfThisHost(None) })
             }
         }

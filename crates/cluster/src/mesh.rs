@@ -39,6 +39,9 @@ const PATIENCE_FOR_EACH: Duration = Duration::from_millis(20);
 /// For who has connected to say who he is. Nodes do so at once.
 const PATIENCE_WITH_STRANGERS: Duration = Duration::from_secs(1);
 
+/// For a connection over which the system hears nothing. A worker's silence is told sooner, and that of a node which stands still by the first node's connection to it.
+const SILENCE_OF_HOSTS: Duration = Duration::from_secs(40);
+
 /// What is kept between a run and the next of the end that leads to a counterpart.
 enum Connection {
     SharedMemory(CommonMemory),
@@ -51,7 +54,7 @@ impl Connection {
     /// Over a stream both ends of which are known to each other.
     fn made(channel: ChannelName, stream: Stream, end: End) -> io::Result<Connection> {
         stream.set_patience(Some(PATIENCE))?;
-        stream.keep_alive()?;
+        stream.keep_alive(SILENCE_OF_HOSTS)?;
         match (channel, stream) {
             (ChannelName::SharedMemory, Stream::Unix(stream)) => {
                 let segment = match end {

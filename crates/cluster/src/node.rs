@@ -1,7 +1,7 @@
 //! Being a node of somebody's run; and waiting for such runs.
 
 use crate::assignment::{Assignment, host, receive, send};
-use crate::control::Control;
+use crate::control::{Control, SILENCE};
 use crate::fabric::{self, Fabric, Meeting, Met};
 use crate::group::{Founding, Group, heard};
 use crate::handshake::{Credentials, End, shake};
@@ -44,7 +44,7 @@ pub fn attached(
         "tcp" => (Stream::Tcp(input.into()), PATIENCE_WITH_STRANGERS),
         _ => (Stream::Unix(input.into()), PATIENCE),
     };
-    stream.keep_alive()?;
+    stream.keep_alive(SILENCE)?;
     let shaken = shake(stream, End::Accepts, &credentials, patience).map_err(|refusal| refusal.to_string());
     // The one line on standard output: nobody may read it any more.
     let _ = writeln!(io::stdout(), "{}", shaken.as_ref().err().map_or(KNOWN, String::as_str));

@@ -1,6 +1,6 @@
 //! Connections between nodes, of any kind.
 
-use crate::control::{BEAT, SILENCE};
+use crate::control::BEAT;
 use crate::encrypted::Encrypted;
 use rustix::net::sockopt;
 use std::io::{self, Read, Write};
@@ -85,13 +85,13 @@ impl Stream {
         }
     }
 
-    /// A host that is gone without a word is noticed.
-    pub fn keep_alive(&self) -> io::Result<()> {
+    /// A host that is gone without a word, or takes nothing for so long, is noticed.
+    pub fn keep_alive(&self, silence: Duration) -> io::Result<()> {
         if let Some(stream) = self.tcp() {
             sockopt::set_socket_keepalive(stream, true)?;
-            sockopt::set_tcp_keepidle(stream, SILENCE / 2)?;
+            sockopt::set_tcp_keepidle(stream, silence / 2)?;
             sockopt::set_tcp_keepintvl(stream, BEAT)?;
-            sockopt::set_tcp_user_timeout(stream, SILENCE.as_millis() as u32)?;
+            sockopt::set_tcp_user_timeout(stream, silence.as_millis() as u32)?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@
 #[path = "../../engine/tests/shared/writes.rs"]
 mod writes;
 
-use Write::{Blind, Delete, Insert, Merge, Never, Panic, Update};
+use Write::{Blind, Delete, Insert, Merge, Never, Panic, PanicWhenAsked, PanicWhenSent, Update};
 use contract::{
     ArchitectureName, Engine, EngineOptions, Instances, PairName, ProtocolName, Support, TableId,
 };
@@ -47,8 +47,12 @@ fn panic_of(f: impl FnOnce()) -> String {
 
 /// One worker panics in its second transaction while the others write; they have to come to their end.
 fn one_panics(loaded: &mut Loaded<ThisEngine>, table: TableId) {
+    one_panics_in(loaded, table, &PANICS);
+}
+
+fn one_panics_in(loaded: &mut Loaded<ThisEngine>, table: TableId, panics: &[Write]) {
     let scripts = |worker| match worker {
-        0 => vec![OTHERS.to_vec(), PANICS.to_vec()],
+        0 => vec![OTHERS.to_vec(), panics.to_vec()],
         _ => vec![OTHERS.to_vec()],
     };
     let _ = loaded.run_all(table, scripts, 4);
@@ -85,6 +89,32 @@ fn a_panic_is_told_once_and_leaves_nothing_behind_under_every_schedule() {
             }
         }
     }
+}
+
+/// Nobody waits for a fragment that was not sent, because the procedure has panicked before.
+#[test]
+fn a_panic_before_fragments_are_sent_ends_the_run() {
+    let deployed = |(_, options): &(PairName, EngineOptions)| {
+        options.instances == Instances::PerCore && options.one_shot
+    };
+    let mut tried = 0;
+    for (pair, options) in systems().into_iter().filter(deployed) {
+        for panics in [PanicWhenAsked, PanicWhenSent] {
+            for seed in 0..5 {
+                let schedule = Schedule::Random { seed, switch_one_in: 5 };
+                let mut loaded = Loaded::load_with(pair, options.clone());
+                let words = panic_of(|| {
+                    explore(schedule, || one_panics_in(&mut loaded, TABLES[0], &[Blind(1), panics]))
+                });
+                let told = words.matches("one that panics before it is sent").count();
+                assert_eq!(told, 1, "{pair}, {panics:?}: {words}");
+                let what = format!("{pair}, {panics:?}");
+                explore(schedule, || nothing_is_left(&mut loaded, TABLES[0], &what));
+                tried += 1;
+            }
+        }
+    }
+    assert_eq!(tried, 20);
 }
 
 #[test]

@@ -29,7 +29,8 @@ pub fn words(output: &Output) -> String {
 /// What a check, or a run, says as JSON.
 pub fn told(line: &str) -> Value {
     let output = output(&format!("{line} --json"));
-    assert!(output.status.success(), "{line}: {}", words(&output));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{line}: {}{said}", words(&output));
     serde_json::from_slice(&output.stdout).expect("JSON, and of one node only")
 }
 

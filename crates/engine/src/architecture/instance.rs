@@ -26,6 +26,8 @@ pub(crate) struct InstanceWorker<'e, P: Protocol, F: Physical> {
     workers: &'e Workers,
     /// The instance's.
     partitions: Range<u32>,
+    /// Its number.
+    instance: usize,
     /// The fibers run one at a time, on this thread.
     endpoint: *mut Endpoint<'e>,
 }
@@ -38,7 +40,8 @@ impl<'e, P: Protocol, F: Physical> InstanceWorker<'e, P, F> {
         partitions: Range<u32>,
         endpoint: &'e mut Endpoint<'e>,
     ) -> Self {
-        InstanceWorker { shared, workers, partitions, endpoint }
+        let instance = endpoint.position().instance;
+        InstanceWorker { shared, workers, partitions, instance, endpoint }
     }
 
     /// The end of all its streams.
@@ -65,6 +68,12 @@ impl<'e, P: Protocol, F: Physical> Instance<'e, P, F> {
         self.slot.0 as usize % self.worker.endpoint().position().slots()
     }
 
+    /// Whether a partition belongs to the instance of this slot.
+    #[inline(always)]
+    pub fn has(&self, partition: PartitionId) -> bool {
+        self.worker.partitions.contains(&partition.0)
+    }
+
     /// The instance that a partition belongs to.
     #[inline(always)]
     pub fn instance_of(&self, partition: PartitionId) -> usize {
@@ -72,8 +81,9 @@ impl<'e, P: Protocol, F: Physical> Instance<'e, P, F> {
     }
 
     /// The instance of this slot.
+    #[inline(always)]
     pub fn instance(&self) -> usize {
-        self.worker.partitions.start as usize / self.worker.partitions.len()
+        self.worker.instance
     }
 
     /// How many instances there are.
@@ -245,7 +255,7 @@ impl<P: Protocol, F: Physical> Architecture for Instance<'_, P, F> {
     #[inline(always)]
     fn enter(&mut self, partition: PartitionId) -> Result<(), AbortReason> {
         assert!(
-            self.worker.partitions.contains(&partition.0),
+            self.has(partition),
             "partition {} is entered by instance {}, which does not have it",
             partition.0,
             self.instance()

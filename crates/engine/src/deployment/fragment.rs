@@ -70,8 +70,7 @@ where
     P::Common<F>: Sync,
 {
     fn is_here(&self, table: TableId, key: Key) -> bool {
-        let architecture = &self.txn.architecture;
-        architecture.instance_of(self.txn.partition_of(table, key)) == architecture.instance()
+        self.txn.architecture.has(self.txn.partition_of(table, key))
     }
 
     /// So many bytes of a row elsewhere, whatever was done to the last ones.
@@ -277,12 +276,8 @@ where
     }
 
     fn scan(&mut self, scan: &Scan<'_>, see: &mut dyn FnMut(&[u8], &[u8])) -> Result<usize, Abort> {
-        let architecture = &self.txn.architecture;
-        let instance_of = |prefix| {
-            let partition = self.txn.partition_of_prefix(scan.table, prefix);
-            architecture.instance_of(partition)
-        };
-        if scan.within.is_some_and(|prefix| instance_of(prefix) != architecture.instance()) {
+        let is_here = |prefix| self.txn.architecture.has(self.txn.partition_of_prefix(scan.table, prefix));
+        if scan.within.is_some_and(|prefix| !is_here(prefix)) {
             return Ok(0);
         }
         let mut rows = Message::new();

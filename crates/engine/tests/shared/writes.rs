@@ -34,6 +34,10 @@ pub enum Write {
     Delete(u64),
     /// Overwrites half of what it is shown, and panics.
     Panic(u64),
+    /// Writes nothing, and panics when the transaction is asked whether it runs in fragments.
+    PanicWhenAsked,
+    /// Writes nothing, and panics when the transaction is encoded.
+    PanicWhenSent,
     /// Writes nothing, and lets this go on for ever.
     Never(fn()),
 }
@@ -59,7 +63,8 @@ impl Write {
             Write::Merge(key) => [3, key as u8],
             Write::Delete(key) => [4, key as u8],
             Write::Panic(key) => [5, key as u8],
-            Write::Never(_) => unreachable!("it runs at home"),
+            Write::PanicWhenSent => panic!("one that panics before it is sent"),
+            Write::PanicWhenAsked | Write::Never(_) => unreachable!("it runs at home"),
         }
     }
 
@@ -79,6 +84,7 @@ impl Write {
             Write::Update(key) => txn.update(table, Key(key), second, &mut |row| add_one(row, &mut []))?,
             Write::Merge(key) => txn.merge(table, Key(key), whole, add_one, &[0])?,
             Write::Delete(key) => txn.delete(table, Key(key))?,
+            Write::PanicWhenAsked | Write::PanicWhenSent => return Ok(()),
             Write::Never(ends) => loop {
                 ends();
             },
@@ -121,6 +127,8 @@ impl Procedure for Writes {
     /// What panics does so in fragments, too, and on zeros, against what is promised: that is what is tried.
     fn runs_in_fragments(&self, at: &mut dyn FnMut(TableId, Key)) -> bool {
         (0..KEYS).for_each(|key| at(self.table, Key(key)));
+        let panics = |write: &Write| matches!(write, Write::PanicWhenAsked);
+        assert!(!self.writes.iter().any(panics), "one that panics before it is sent");
         !self.writes.iter().any(|write| matches!(write, Write::Never(_)))
     }
 

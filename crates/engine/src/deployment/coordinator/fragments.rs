@@ -102,25 +102,27 @@ where
         if procedure.home_of_fragments().is_some_and(|(table, key)| self.away(table, key).is_some()) {
             return;
         }
+        // A branch is there once its fragment is sent, and not before: the procedure may panic, and nobody would answer.
+        let mut reached = std::mem::take(&mut self.coordinator.reached);
+        reached.clear();
         let can = procedure.runs_in_fragments(&mut |table, key| {
-            if let Some(instance) = self.away(table, key) {
-                self.coordinator.branch(instance).fragment = Progress::Running;
+            if let Some(instance) = self.away(table, key)
+                && !reached.contains(&instance)
+            {
+                reached.push(instance);
             }
         });
-        if !can {
-            self.coordinator.branches.clear();
+        if can && !reached.is_empty() {
+            let mut encoded = std::mem::take(&mut self.coordinator.encoded);
+            encoded.clear();
+            procedure.encode(&mut encoded);
+            for &instance in &reached {
+                self.send(instance, Operation::Run(&encoded));
+                self.coordinator.branch(instance).fragment = Progress::Running;
+            }
+            self.coordinator.encoded = encoded;
         }
-        if self.coordinator.branches.is_empty() {
-            return;
-        }
-        let mut encoded = std::mem::take(&mut self.coordinator.encoded);
-        encoded.clear();
-        procedure.encode(&mut encoded);
-        for number in 0..self.coordinator.branches.len() {
-            let instance = self.coordinator.branches[number].instance;
-            self.send(instance, Operation::Run(&encoded));
-        }
-        self.coordinator.encoded = encoded;
+        self.coordinator.reached = reached;
     }
 
     /// Waits until all fragments have run; if one could not, or they are not those of what home did, the transaction can only be aborted.

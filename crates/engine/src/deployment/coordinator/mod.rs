@@ -56,6 +56,8 @@ pub(crate) struct Coordinator {
     pending: Vec<Message>,
     /// By instance: what the fragment there has found.
     transcripts: Vec<Transcript>,
+    /// The instances to which the procedure is sent.
+    reached: Vec<usize>,
     /// The procedure, encoded.
     encoded: Vec<u8>,
     /// Whether transactions that can run in fragments do.
@@ -85,6 +87,7 @@ impl Coordinator {
             branches: Vec::with_capacity(instances),
             pending: std::iter::repeat_with(Message::new).take(instances).collect(),
             transcripts: std::iter::repeat_with(Transcript::default).take(instances).collect(),
+            reached: Vec::with_capacity(instances),
             encoded: Vec::new(),
             one_shot: options.one_shot,
             readers_wait: options.readers_wait,
@@ -147,8 +150,8 @@ where
     #[inline(always)]
     fn away(&self, table: TableId, key: Key) -> Option<usize> {
         let partition = self.home.partition_of(table, key);
-        let instance = self.home.architecture.instance_of(partition);
-        (instance != self.home.architecture.instance()).then_some(instance)
+        let architecture = &self.home.architecture;
+        (!architecture.has(partition)).then(|| architecture.instance_of(partition))
     }
 
     #[inline(always)]

@@ -164,14 +164,17 @@ impl Sink {
     }
 
     /// Appends what has come to `into`; how many bytes.
+    #[inline]
     pub fn read(&mut self, into: &mut Vec<u8>) -> io::Result<usize> {
-        let counters = self.streams.counters(self.stream);
         // Acquire: pairs with the Release in `Source::write`.
-        let written = counters.written.0.load(Ordering::Acquire);
+        let written = self.streams.counters(self.stream).written.0.load(Ordering::Acquire);
+        if written == self.read { Ok(0) } else { self.read_until(written, into) }
+    }
+
+    /// The same of one of which so much is written.
+    fn read_until(&mut self, written: u64, into: &mut Vec<u8>) -> io::Result<usize> {
+        let counters = self.streams.counters(self.stream);
         let come = RING_BYTES - room(self.read, written).ok_or_else(no_counter)?;
-        if come == 0 {
-            return Ok(0);
-        }
         let before = into.len();
         into.resize(before + come, 0);
         for piece in pieces(self.read, come) {

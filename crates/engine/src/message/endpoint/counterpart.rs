@@ -110,6 +110,7 @@ impl Counterpart {
     }
 
     /// Reads what has come; whether there was anything.
+    #[inline]
     pub fn read(&mut self, instance: usize, channels: &Channels) -> bool {
         match self.channel.read(&mut self.incoming) {
             Ok(bytes) => bytes > 0,
@@ -120,11 +121,13 @@ impl Counterpart {
     }
 
     /// Writes what there is room for; whether there was anything.
+    #[inline]
     pub fn flush(&mut self, instance: usize, channels: &Channels) -> bool {
         self.is_posted = false;
-        if self.outgoing.is_empty() {
-            return false;
-        }
+        !self.outgoing.is_empty() && self.write(instance, channels)
+    }
+
+    fn write(&mut self, instance: usize, channels: &Channels) -> bool {
         let written = match self.channel.write(&self.outgoing[self.sent..]) {
             Ok(written) => written,
             Err(error) => {

@@ -33,7 +33,14 @@ impl<'e> Logged<'e> {
 
 impl Endpoint<'_> {
     /// Tells the first workers of other instances what is durable here, if that is more than before. If the log has failed, so that nothing more will be, this instance drops out.
+    #[inline]
     pub(super) fn tell_durable(&mut self) {
+        if self.logged.is_some() {
+            self.tell_what_is_durable();
+        }
+    }
+
+    fn tell_what_is_durable(&mut self) {
         let Position { instance, rank, .. } = self.position;
         let Some(logged) = self.logged.as_mut().filter(|_| rank == 0 && !self.is_broken) else { return };
         if logged.log.has_failed() {

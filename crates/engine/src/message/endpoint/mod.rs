@@ -46,6 +46,8 @@ pub(crate) struct Endpoint<'e> {
     channels: &'e Channels,
     /// By instance; none for this one.
     counterparts: Vec<Option<Counterpart>>,
+    /// How many of them the system is asked about.
+    sockets: usize,
     /// By instance: whether something has come, if several are asked for that at once.
     ready: Vec<bool>,
     /// The same by socket.
@@ -82,10 +84,13 @@ impl<'e> Endpoint<'e> {
             let is_other = instance != position.instance;
             is_other.then(|| Counterpart::new(channels.end(position, instance), now))
         };
+        let counterparts: Vec<Option<Counterpart>> = (0..position.instances).map(counterpart).collect();
+        let sockets = counterparts.iter().flatten().filter(|it| it.channel.socket().is_some()).count();
         Endpoint {
             position,
             channels,
-            counterparts: (0..position.instances).map(counterpart).collect(),
+            counterparts,
+            sockets,
             ready: Vec::new(),
             polled: Vec::new(),
             next: 0,
@@ -118,12 +123,7 @@ impl<'e> Endpoint<'e> {
     /// How long a worker may go on with transactions that want nothing of other instances before it polls what those want of it. Rings are polled after
     /// each, which costs next to nothing; sockets by calls of the system.
     pub fn polling_interval(&self) -> Duration {
-        let mut counterparts = self.counterparts.iter().flatten();
-        if counterparts.any(|counterpart| counterpart.channel.socket().is_some()) {
-            POLLING_INTERVAL
-        } else {
-            Duration::ZERO
-        }
+        if self.sockets > 0 { POLLING_INTERVAL } else { Duration::ZERO }
     }
 
     /// Sends to the branch of slot `number` at another instance.
@@ -172,7 +172,9 @@ impl<'e> Endpoint<'e> {
     }
 
     /// Reads and writes what there is; whether there was anything. Of many streams it looks at some, and at the others when it is called again: what a worker does
-    /// between its transactions does not grow with the instances. Of sockets it asks all, in one call.
+    /// between its transactions does not grow with the instances. Of sockets it asks all, in one call. Where all are rings, a worker calls this
+    /// after each local transaction: if nothing has come, it is a load for each ring that it looks at, and little else.
+    #[inline]
     pub fn communicate(&mut self, grants: &Grants) -> bool {
         self.tell_durable();
         let all = self.counterparts.len();
@@ -183,61 +185,74 @@ impl<'e> Endpoint<'e> {
     }
 
     /// Looks at so many of the counterparts, from where it last stopped on.
+    #[inline]
     fn look_at(&mut self, some: usize, grants: &Grants) -> bool {
-        let (mut has_moved, position, all) = (false, self.position, self.counterparts.len());
-        let (channels, first) = (self.channels, position.rank * position.slots());
-        let (mailboxes, ready, logged) = (&mut self.mailboxes, &self.ready, &self.logged);
+        let (mut has_moved, channels) = (false, self.channels);
         for _ in 0..some {
             let instance = self.next;
-            self.next = (instance + 1) % all;
+            self.next = if instance + 1 == self.counterparts.len() { 0 } else { instance + 1 };
             let Some(counterpart) = &mut self.counterparts[instance] else { continue };
             // Who has just posted something is about to begin the next transaction; whoever has none now comes here again at once.
             has_moved |= std::mem::take(&mut counterpart.is_posted) || counterpart.flush(instance, channels);
-            if ready.get(instance) == Some(&false) || !counterpart.read(instance, channels) {
-                continue;
-            }
-            has_moved = true;
-            let before = counterpart.delivered;
-            let delivered = counterpart.deliver(channels.leave_process(), |slot, message| {
-                if slot == BEAT {
-                    return Some(());
-                }
-                if slot == DURABLE {
-                    return logged.as_ref()?.hears(instance, message);
-                }
-                mailboxes.get_mut(slot).map(|mailbox| {
-                    mailbox.put(message);
-                    grants.wake(SlotId((first + slot) as u32), Wake::Granted);
-                })
-            });
-            if counterpart.delivered != before {
-                // Bytes that never become a message are no sign of life.
-                counterpart.heard = self.looked;
-            }
-            match delivered {
-                Ok(()) => {}
-                // Of this instance it may have heard nothing.
-                Err(Wrong::BreaksOff(Some(lost))) if lost.instance != position.instance => {
-                    channels.lose(lost.instance, lost.why);
-                }
-                Err(Wrong::BreaksOff(_)) => channels.lose(instance, Lost::BREAKS_OFF.to_owned()),
-                Err(Wrong::NoMessage) => channels.lose(instance, "what it sent is no message".to_owned()),
+            if self.ready.get(instance) != Some(&false) && counterpart.read(instance, channels) {
+                self.deliver(instance, grants);
+                has_moved = true;
             }
         }
         if channels.is_broken() && !self.is_broken {
-            self.is_broken = true;
-            if channels.leave_process() {
-                let mut lost = Vec::new();
-                channels.with_lost(|of| of.iter().for_each(|of| tell(of, &mut lost)));
-                self.tell_all(BREAK, &lost);
-            }
-            if let Some(Logged { log, .. }) = &self.logged {
-                // What is not durable there never will be.
-                log.fail(&LogError::Refused { why: "another instance has dropped out".to_owned() });
-            }
-            self.wake_all(grants);
+            self.break_off_with_others(grants);
         }
         has_moved
+    }
+
+    /// Puts what has been read of a counterpart into mailboxes.
+    fn deliver(&mut self, instance: usize, grants: &Grants) {
+        let (channels, position) = (self.channels, self.position);
+        let first = position.rank * position.slots();
+        let (mailboxes, logged) = (&mut self.mailboxes, &self.logged);
+        let counterpart = self.counterparts[instance].as_mut().expect("something was read of it");
+        let before = counterpart.delivered;
+        let delivered = counterpart.deliver(channels.leave_process(), |slot, message| {
+            if slot == BEAT {
+                return Some(());
+            }
+            if slot == DURABLE {
+                return logged.as_ref()?.hears(instance, message);
+            }
+            mailboxes.get_mut(slot).map(|mailbox| {
+                mailbox.put(message);
+                grants.wake(SlotId((first + slot) as u32), Wake::Granted);
+            })
+        });
+        if counterpart.delivered != before {
+            // Bytes that never become a message are no sign of life.
+            counterpart.heard = self.looked;
+        }
+        match delivered {
+            Ok(()) => {}
+            // Of this instance it may have heard nothing.
+            Err(Wrong::BreaksOff(Some(lost))) if lost.instance != position.instance => {
+                channels.lose(lost.instance, lost.why);
+            }
+            Err(Wrong::BreaksOff(_)) => channels.lose(instance, Lost::BREAKS_OFF.to_owned()),
+            Err(Wrong::NoMessage) => channels.lose(instance, "what it sent is no message".to_owned()),
+        }
+    }
+
+    /// A branch has panicked, or an instance is lost: the others are told, and whoever waits here.
+    #[cold]
+    fn break_off_with_others(&mut self, grants: &Grants) {
+        self.is_broken = true;
+        if self.channels.leave_process() {
+            let mut lost = Vec::new();
+            self.channels.with_lost(|of| of.iter().for_each(|of| tell(of, &mut lost)));
+            self.tell_all(BREAK, &lost);
+        }
+        if let Some(Logged { log, .. }) = &self.logged {
+            // What is not durable there never will be.
+            log.fail(&LogError::Refused { why: "another instance has dropped out".to_owned() });
+        }
+        self.wake_all(grants);
     }
 
     fn wake_all(&self, grants: &Grants) {
@@ -247,22 +262,26 @@ impl<'e> Endpoint<'e> {
     }
 
     /// Asks of all sockets at once whether something has come, if there are several: one call of the system, not one for each. Whether there are.
+    #[inline]
     fn poll(&mut self) -> bool {
+        if self.sockets > 1 {
+            self.poll_sockets();
+        }
+        self.sockets > 1
+    }
+
+    fn poll_sockets(&mut self) {
         let socket = |counterpart: &Option<Counterpart>| {
             counterpart.as_ref().is_some_and(|it| it.channel.socket().is_some())
         };
         let sockets =
             self.counterparts.iter().flatten().filter_map(|counterpart| counterpart.channel.socket());
-        if sockets.clone().nth(1).is_none() {
-            return false;
-        }
         socket::poll(sockets, &mut self.polled).unwrap_or_else(|error| panic!("polling sockets: {error}"));
         let mut polled = self.polled.iter();
         self.ready.clear();
         // Who has no socket is looked at.
         let of = |it: &Option<Counterpart>| !socket(it) || *polled.next().expect("one for each socket");
         self.ready.extend(self.counterparts.iter().map(of));
-        true
     }
 
     /// Whether all that was sent is on its way, or will never be.

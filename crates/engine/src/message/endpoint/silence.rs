@@ -11,10 +11,14 @@ const BEATS_IN_PATIENCE: u32 = 8;
 
 impl Endpoint<'_> {
     /// Tells those who have heard nothing for a while that this worker is there, and loses those who have told nothing for long.
+    #[inline]
     pub(super) fn look_at_clock(&mut self) {
-        if !self.channels.leave_process() || self.is_broken {
-            return;
+        if self.channels.leave_process() && !self.is_broken {
+            self.beat_and_listen();
         }
+    }
+
+    fn beat_and_listen(&mut self) {
         let now = clock::now();
         let patience = clock::ticks_of(worker::patience());
         let beat = patience / u64::from(BEATS_IN_PATIENCE);
