@@ -149,7 +149,6 @@ fn what_cannot_be_compared_is_refused_before_it_is_measured() {
     assert!(by.err.contains("by p42: allowed: throughput, mean, p50, p99, p999"), "{}", by.err);
 }
 
-/// A sweep's rows are its points, a comparison's its systems.
 /// A file whose transactions break its own sum, beside a baseline of another workload.
 #[test]
 fn a_failed_check_comes_before_a_baseline_that_cannot_be_compared() {
@@ -175,6 +174,7 @@ fn a_failed_check_comes_before_a_baseline_that_cannot_be_compared() {
     }
 }
 
+/// A sweep's rows are its points, a comparison's its systems.
 #[test]
 fn points_and_systems_are_rows() {
     let folder = simulated();
