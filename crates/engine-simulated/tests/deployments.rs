@@ -4,7 +4,8 @@
 mod shared;
 
 use contract::{
-    ArchitectureName, DeploymentCanary, EngineOptions, Instances, PairName, ProtocolName, Selection,
+    ArchitectureName, ChannelName, DeploymentCanary, EngineOptions, Instances, PairName, ProtocolName,
+    Selection,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Schedule, explore, trace_hash};
@@ -29,9 +30,18 @@ fn selection(protocol: ProtocolName) -> Selection {
     Selection::Pair(PairName { architecture: ArchitectureName::SharedEverything, protocol })
 }
 
+/// By turns over rings and over sockets, where what may wait is posted.
 fn options(seed: u64, instances: usize) -> EngineOptions {
     let instances = Instances::of(instances);
-    EngineOptions { seed, instances, back_off_first_ns: 200, in_flight: 2.into(), ..EngineOptions::default() }
+    let channel = if seed.is_multiple_of(2) { ChannelName::SharedMemory } else { ChannelName::Unix };
+    EngineOptions {
+        seed,
+        instances,
+        channel,
+        back_off_first_ns: 200,
+        in_flight: 2.into(),
+        ..EngineOptions::default()
+    }
 }
 
 /// What a run finds broken, in its own words or in those of a panic.

@@ -1,14 +1,15 @@
 //! What travels between workers, counted: what servers serve, and what a scan sends or migrates.
 
 use contract::{
-    Abort, Access, ArchitectureName, Arrangement, ChannelName, Client, Direction, Effort, Engine,
-    EngineOptions, Indexing, Instances, Key, Measurement, Outcome, PairName, PartitionFunction, Plan,
-    Procedure, ProtocolName, RowLength, Scan, Seat, Selection, Span, Support, TableDescription, TableId,
-    Transaction, Until, Workload,
+    Abort, Access, ArchitectureName, Arrangement, ArrivalsName, ChannelName, Client, Direction, Effort,
+    Engine, EngineOptions, Indexing, Instances, Key, Measurement, OpenLoop, Outcome, PairName,
+    PartitionFunction, Plan, Procedure, ProtocolName, RowLength, Scan, Seat, Selection, Span, Support,
+    TableDescription, TableId, Transaction, Until, Workload,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Schedule, Simulation, explore, trace_hash};
 use std::hint::black_box;
+use std::num::NonZeroU64;
 use std::ops::Bound;
 use std::time::Duration;
 
@@ -366,7 +367,10 @@ fn a_fragment_takes_the_place_of_a_message_for_each_row() {
 struct HomeBesideSpanning;
 
 struct OneOfThem {
-    stays_home: bool,
+    /// If it touches one row only, of one instance, the first of the keys there.
+    only: Option<u64>,
+    /// What the others' transactions do.
+    others: Task,
     drawn: u64,
 }
 
@@ -379,15 +383,15 @@ impl Client for OneOfThem {
 
     fn next(&mut self) -> Touch {
         self.drawn += 1;
-        match self.stays_home {
+        match self.only {
             // Of two partitions the first has the even keys.
-            true => Touch { task: Task::UpdateOne, first: 2 * (self.drawn % 8) },
-            false => Touch { task: Task::Update, first: 16 + self.drawn % (ROWS - 18) },
+            Some(first) => Touch { task: Task::UpdateOne, first: first + 2 * (self.drawn % 8) },
+            None => Touch { task: Task::Update, first: 16 + self.drawn % (ROWS - 18) },
         }
     }
 
     fn decode(&mut self, bytes: &[u8]) -> Option<Touch> {
-        Some(Touch { task: Task::Update, first: u64::from_le_bytes(bytes.try_into().ok()?) })
+        Some(Touch { task: self.others, first: u64::from_le_bytes(bytes.try_into().ok()?) })
     }
 }
 
@@ -401,7 +405,59 @@ impl Workload for HomeBesideSpanning {
     fn fill(&self, _: TableId, _: Key, _: &mut [u8]) {}
 
     fn client(&self, seat: Seat) -> OneOfThem {
-        OneOfThem { stays_home: seat.worker == 0, drawn: 0 }
+        OneOfThem { only: (seat.worker == 0).then_some(0), others: Task::Update, drawn: 0 }
+    }
+}
+
+/// All workers have transactions at home only.
+struct AllAtHome;
+
+impl Workload for AllAtHome {
+    type Client = OneOfThem;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        Task::Update.tables()
+    }
+
+    fn fill(&self, _: TableId, _: Key, _: &mut [u8]) {}
+
+    fn client(&self, seat: Seat) -> OneOfThem {
+        OneOfThem { only: Some(seat.worker as u64), others: Task::UpdateOne, drawn: 0 }
+    }
+}
+
+/// A fiber begins one transaction after the other while none of the others has anything to do, and the worker is idle when none has arrived, and not before.
+#[test]
+fn who_has_local_transactions_only_is_idle_for_the_rest_of_its_time() {
+    let file = include_str!("../../../machines/westmere-ep-2x6.toml");
+    let machine = Description::parse(file).expect("a machine");
+    let duration = Duration::from_micros(400);
+    let until = Until::Interval { warmup: duration / 4, duration };
+    for protocol in [ProtocolName::NoWait, ProtocolName::Silo] {
+        let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
+        // A worker with sockets polls after a transaction for as long as several take.
+        for (channel, percents) in
+            [(ChannelName::SharedMemory, [30.0, 70.0]), (ChannelName::Unix, [2.0, 5.0])]
+        {
+            let instances = Instances::of(2);
+            let options =
+                EngineOptions { instances, channel, in_flight: 1.into(), ..EngineOptions::default() };
+            let measured = |options: &EngineOptions| {
+                Simulation::of(&machine).run(|| run(pair, AllAtHome, 2, until, options))
+            };
+            let idle = |of: &Measurement| of.effort.idle.ns as f64 / of.hosts_ns();
+            let closed = measured(&options);
+            assert!(idle(&closed) < 0.01, "{pair}, {channel}: idle for {}", idle(&closed));
+            for percent in percents {
+                let rate_per_s = NonZeroU64::new((closed.throughput_per_s() * percent / 100.0) as u64);
+                let rate_per_s = rate_per_s.expect("something was committed");
+                let open_loop = Some(OpenLoop { rate_per_s, arrivals: ArrivalsName::Constant });
+                let open = measured(&EngineOptions { open_loop, ..options });
+                let busy = 100.0 * (1.0 - idle(&open));
+                let allowed = percent / 2.0..percent / 2.0 + 65.0;
+                assert!(allowed.contains(&busy), "{pair}, {channel}: busy for {busy} % at {percent} %");
+            }
+        }
     }
 }
 
@@ -428,6 +484,50 @@ fn who_has_local_transactions_only_serves_other_instances_and_polls_no_more_ofte
             assert!(spanning > 0, "{pair}, {channel}: nobody was served beside {at_home} at home");
             let polls = calls.map_or(0, |calls| duration.as_nanos() as u64 / calls.poll_ns);
             assert!(at_home > polls, "{pair}, {channel}: {at_home} at home, and time for {polls} polls");
+        }
+    }
+}
+
+/// All transactions update one row of the other instance.
+struct AllElsewhere;
+
+impl Workload for AllElsewhere {
+    type Client = OneOfThem;
+
+    fn tables(&self) -> Vec<TableDescription> {
+        Task::Update.tables()
+    }
+
+    fn fill(&self, _: TableId, _: Key, _: &mut [u8]) {}
+
+    fn client(&self, seat: Seat) -> OneOfThem {
+        OneOfThem { only: Some(1 - seat.worker as u64), others: Task::UpdateOne, drawn: 0 }
+    }
+}
+
+/// Two workers that ask each other all the time serve each other while they wait: a transaction takes a round trip, and little beside.
+#[test]
+fn who_ask_each_other_all_the_time_take_a_round_trip_each() {
+    let file = include_str!("../../../machines/westmere-ep-2x6.toml");
+    let machine = Description::parse(file).expect("a machine");
+    let duration = Duration::from_micros(2000);
+    let until = Until::Interval { warmup: duration / 4, duration };
+    for protocol in [ProtocolName::NoWait, ProtocolName::Silo] {
+        let pair = PairName { architecture: ArchitectureName::SharedEverything, protocol };
+        for (channel, calls) in
+            [(ChannelName::Unix, machine.channels.unix), (ChannelName::Tcp, machine.channels.tcp)]
+        {
+            let calls = calls.expect("the machine has sockets");
+            let instances = Instances::of(2);
+            let options =
+                EngineOptions { instances, channel, in_flight: 1.into(), ..EngineOptions::default() };
+            let measured = Simulation::of(&machine).run(|| run(pair, AllElsewhere, 2, until, &options));
+            let round_ns =
+                2.0 * (calls.send_ns + calls.latency_ns + calls.receive_ns) as f64 + calls.poll_ns as f64;
+            let took_ns = measured.hosts_ns() / measured.commits as f64;
+            assert_eq!(measured.all_aborts(), 0, "{pair}, {channel}: they have no row in common");
+            let round_trips = took_ns / round_ns;
+            assert!((1.0..1.1).contains(&round_trips), "{pair}, {channel}: {round_trips} round trips");
         }
     }
 }

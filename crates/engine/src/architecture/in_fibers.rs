@@ -5,7 +5,7 @@
 //! transactions it is at home, where its client is.
 
 use super::{Architecture, BackOff};
-use crate::fiber::{Current, Suspension, Workers};
+use crate::fiber::{Current, Others, Suspension, Workers};
 use crate::message::Grants;
 use crate::protocol::SlotId;
 use crate::storage::Table;
@@ -45,12 +45,48 @@ pub(crate) trait InFibers<'e>: Architecture + Sized {
         let _ = state;
     }
 
-    /// For how many ticks a fiber begins one transaction after the other before it lets others run, and the worker polls what other instances want of it
-    /// ([`InFibers::communicate`]): by default after each. Who waits in the middle of one lets them run anyhow.
+    /// Whether a fiber may begin one transaction after the other while no other of its worker's has anything to do and they are local: it polls what other instances
+    /// want of the worker itself ([`InFibers::communicate`]), and lets others run when something has come. Otherwise it does so after each.
+    const POLLS_IN_PLACE: bool = false;
+
+    /// For how many ticks a fiber begins one transaction after the other before it polls, or lets others run: by default after each. Who waits in the middle
+    /// of one lets them run anyhow.
     #[inline(always)]
     fn polling_interval_ticks(state: &Self::State) -> u64 {
         let _ = state;
         0
+    }
+
+    /// What the worker's other fibers do while the next one runs.
+    #[inline(always)]
+    fn note_others(state: &Self::State, others: Others) {
+        let _ = (state, others);
+    }
+
+    /// Whether the transactions that have ended since this was last asked wanted nothing of other instances.
+    #[inline(always)]
+    fn was_local(&mut self) -> bool {
+        true
+    }
+
+    /// Whether it takes long to communicate: by calls of the system, or as long.
+    #[inline(always)]
+    fn is_slow(state: &Self::State) -> bool {
+        let _ = state;
+        false
+    }
+
+    /// Whether something is to go to other instances with what a transaction sends that is about to begin.
+    #[inline(always)]
+    fn has_posted(state: &Self::State) -> bool {
+        let _ = state;
+        false
+    }
+
+    /// Sends that, which nobody takes along.
+    #[inline(always)]
+    fn send_posted(state: &Self::State) {
+        let _ = state;
     }
 
     /// Sends and receives what there is for other instances; whether there was anything.

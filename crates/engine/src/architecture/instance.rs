@@ -10,13 +10,14 @@ use super::watchdog;
 use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited, back_off_parked, park};
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
-use crate::fiber::{Current, Suspension, Workers};
+use crate::fiber::{Current, Others, Suspension, Workers};
 use crate::message::Grants;
 use crate::message::endpoint::Endpoint;
 use crate::physical::Physical;
-use crate::protocol::{Protocol, SlotId};
+use crate::protocol::{Protocol, SlotId, Wake, Waker};
 use crate::storage::Table;
 use contract::{AbortReason, Effort, PartitionId};
+use std::cell::Cell;
 use std::ops::Range;
 
 /// What the fibers of one worker share.
@@ -30,6 +31,8 @@ pub(crate) struct InstanceWorker<'e, P: Protocol, F: Physical> {
     instance: usize,
     /// The fibers run one at a time, on this thread.
     endpoint: *mut Endpoint<'e>,
+    /// What the fibers do beside the one that runs.
+    others: Cell<Others>,
 }
 
 impl<'e, P: Protocol, F: Physical> InstanceWorker<'e, P, F> {
@@ -41,7 +44,7 @@ impl<'e, P: Protocol, F: Physical> InstanceWorker<'e, P, F> {
         endpoint: &'e mut Endpoint<'e>,
     ) -> Self {
         let instance = endpoint.position().instance;
-        InstanceWorker { shared, workers, partitions, instance, endpoint }
+        InstanceWorker { shared, workers, partitions, instance, endpoint, others: Cell::default() }
     }
 
     /// The end of all its streams.
@@ -60,6 +63,8 @@ pub(crate) struct Instance<'e, P: Protocol, F: Physical> {
     site: Site<'e, P, F, Grants>,
     back_off: BackOff,
     effort: Effort,
+    /// Since it was last asked whether it had been local.
+    has_asked_others: bool,
 }
 
 impl<'e, P: Protocol, F: Physical> Instance<'e, P, F> {
@@ -99,6 +104,7 @@ impl<'e, P: Protocol, F: Physical> Instance<'e, P, F> {
     /// Sends a message to the slot that answers this one at another instance.
     pub fn send_to_branch(&mut self, instance: usize, message: &[u8]) {
         self.effort.messages += 1;
+        self.has_asked_others = true;
         let number = self.number();
         self.worker.endpoint().send_to_branch(instance, number, message);
     }
@@ -116,15 +122,26 @@ impl<'e, P: Protocol, F: Physical> Instance<'e, P, F> {
         self.worker.endpoint().send_posted();
     }
 
-    /// Sends a message to the slot that this one answers.
+    /// Sends a message to the slot that this one answers. If a transaction of this worker is about to begin, it may go with what that one sends.
     pub fn send_to_coordinator(&mut self, message: &[u8]) {
         self.effort.messages += 1;
         let number = self.number();
-        self.worker.endpoint().send_to_coordinator(number, message);
+        let Others { can_go_on, can_begin, .. } = self.worker.others.get();
+        match can_begin && !can_go_on {
+            true => self.worker.endpoint().post_to_coordinator(number, message),
+            false => self.worker.endpoint().send_to_coordinator(number, message),
+        }
     }
 
-    /// Waits for the first message of a branch to this slot, which has none; `None`: as for [`Instance::receive`].
+    /// Waits for the first message of a branch to this slot, which has none; `None`: as for [`Instance::receive`]. Where writes take long, those that can go on do so first, be it because the
+    /// branch before has just ended: they may hold locks, and begin what this slot's answer can go with.
     pub fn await_branch(&mut self, into: &mut Vec<u8>) -> Option<()> {
+        let number = self.number();
+        let endpoint = self.worker.endpoint();
+        if endpoint.is_slow() && endpoint.has(number) && !self.worker.others.get().are_quiescent {
+            self.site.waker.wake(self.slot, Wake::Granted);
+            self.current.suspend(Suspension::Await(self.slot));
+        }
         self.receive_unless(into, Endpoint::serves_no_more, Suspension::Await(self.slot))
     }
 
@@ -173,6 +190,7 @@ where
     type State = InstanceWorker<'e, P, F>;
 
     const COUNTS_IDLENESS: bool = true;
+    const POLLS_IN_PLACE: bool = true;
 
     fn new(
         current: Current,
@@ -184,7 +202,8 @@ where
         // SAFETY: the instance has this one state, and nobody but its workers touches its partitions, which is asserted where they are entered; of
         // a policy that only one thread may touch, the instance has one worker.
         let site = unsafe { worker.shared.site(tables) };
-        Instance { current, slot, worker, site, back_off, effort: Effort::default() }
+        let effort = Effort::default();
+        Instance { current, slot, worker, site, back_off, effort, has_asked_others: false }
     }
 
     fn branch_slots(worker: &InstanceWorker<'e, P, F>, slots: usize) -> usize {
@@ -215,6 +234,27 @@ where
         clock::ticks_of(worker.endpoint().polling_interval())
     }
 
+    #[inline]
+    fn note_others(worker: &InstanceWorker<'e, P, F>, others: Others) {
+        worker.others.set(others);
+    }
+
+    #[inline]
+    fn has_posted(worker: &InstanceWorker<'e, P, F>) -> bool {
+        worker.endpoint().has_posted()
+    }
+
+    #[inline]
+    fn is_slow(worker: &InstanceWorker<'e, P, F>) -> bool {
+        worker.endpoint().is_slow()
+    }
+
+    #[inline]
+    fn send_posted(worker: &InstanceWorker<'e, P, F>) {
+        worker.endpoint().send_posted();
+    }
+
+    #[inline]
     fn communicate(worker: &InstanceWorker<'e, P, F>) -> bool {
         worker.endpoint().communicate(&worker.shared.grants)
     }
@@ -229,6 +269,11 @@ where
 
     fn leave(worker: &InstanceWorker<'e, P, F>) {
         worker.endpoint().leave(&worker.shared.grants);
+    }
+
+    #[inline(always)]
+    fn was_local(&mut self) -> bool {
+        !std::mem::take(&mut self.has_asked_others)
     }
 
     #[inline(always)]
@@ -284,6 +329,8 @@ impl<P: Protocol, F: Physical> Architecture for Instance<'_, P, F> {
 
     /// The worker rests, once none of its fibers has anything to do.
     fn idle(&mut self, _: &mut cpu::Spin) {
+        // No transaction takes it along.
+        self.send_posted();
         self.current.suspend(Suspension::NothingNow);
     }
 

@@ -16,7 +16,7 @@ pub(crate) mod scheduler;
 
 pub(crate) use idleness::Idleness;
 pub(crate) use round_robin::{Round, RoundRobin};
-pub(crate) use scheduler::{Scheduler, Turn};
+pub(crate) use scheduler::{Others, Scheduler, Turn};
 
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicUsize, Ordering};

@@ -3,6 +3,7 @@
 //! | queue | fibers that | run |
 //! |---|---|---|
 //! | ready | came from another worker, were granted what they waited for, or wait no longer | first: they hold locks |
+//! | wanted | did nothing until somebody wanted it of them, which somebody does now | next: they hold nothing, and others wait for them |
 //! | retrying | have slept after an abort | next: they hold nothing |
 //! | idle | are at home between two transactions | last, the one that ran last first: its stack is in the cache |
 //! | sleeping, parked | wait for a time; for a grant, until a time at most, or for somebody to want something of them | not yet |
@@ -29,6 +30,7 @@ pub(crate) struct Scheduler<'e> {
     outbox: Outbox<'e>,
     grants: &'e Grants,
     ready: VecDeque<Fiber>,
+    wanted: VecDeque<Fiber>,
     retrying: VecDeque<Fiber>,
     idle: Vec<Fiber>,
     sleeping: Vec<(Ticks, Fiber)>,
@@ -36,7 +38,7 @@ pub(crate) struct Scheduler<'e> {
     outbound: VecDeque<(usize, Parcel)>,
     /// Fibers of this home that have not ended.
     living: usize,
-    /// Turns until those that are parked look whether they wait for ever.
+    /// Looks at those that are parked, until they themselves look whether they wait for ever.
     until_look: u32,
     /// If it is counted.
     idleness: Option<Idleness>,
@@ -49,6 +51,17 @@ struct Parked {
     /// What it waits for may never come.
     is_idle: bool,
     fiber: Fiber,
+}
+
+/// What the others do while a fiber runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Others {
+    /// One can go on, which may hold locks, or is wanted.
+    pub can_go_on: bool,
+    /// One is about to begin a transaction.
+    pub can_begin: bool,
+    /// None has anything to do: but for those between two transactions, of which one at a time is as good as all, they wait for what may never come.
+    pub are_quiescent: bool,
 }
 
 /// What came of a turn.
@@ -64,7 +77,7 @@ pub(crate) enum Turn {
     NoFiber,
 }
 
-/// Turns between two such looks.
+/// So many in all.
 const LOOK_EVERY: u32 = 4096;
 
 impl<'e> Scheduler<'e> {
@@ -76,6 +89,7 @@ impl<'e> Scheduler<'e> {
             outbox: Outbox::new(rings, me),
             grants,
             ready: VecDeque::with_capacity(all),
+            wanted: VecDeque::with_capacity(all),
             retrying: VecDeque::with_capacity(all),
             living: fibers.len(),
             idle: fibers,
@@ -119,14 +133,61 @@ impl<'e> Scheduler<'e> {
     /// Runs the fiber whose turn it is until it suspends itself.
     #[inline]
     pub fn turn(&mut self) -> Turn {
+        self.look();
+        match self.choose() {
+            Some(fiber) => self.run(fiber),
+            None => Turn::NoFiber,
+        }
+    }
+
+    /// Finds the fibers that have come, and those that wait no longer.
+    #[inline]
+    pub fn look(&mut self) {
         self.receive();
         self.send_off();
         self.wake();
-        let next = self.ready.pop_front().or_else(|| self.retrying.pop_front()).or_else(|| self.idle.pop());
-        let Some(mut fiber) = next else {
+    }
+
+    /// Takes out the fiber whose turn it is, for [`Scheduler::run`]. If there is none, none can go on.
+    #[inline]
+    pub fn choose(&mut self) -> Option<Fiber> {
+        let begun = self.ready.pop_front().or_else(|| self.wanted.pop_front());
+        let next = begun.or_else(|| self.retrying.pop_front()).or_else(|| self.idle.pop());
+        if next.is_none() {
             self.none_can_go_on();
-            return Turn::NoFiber;
-        };
+        }
+        next
+    }
+
+    /// What those that are left do.
+    #[inline]
+    pub fn others(&self) -> Others {
+        let can_go_on = self.can_go_on();
+        let are_quiescent = !can_go_on && self.retrying.is_empty() && !self.has_waiting();
+        Others { can_go_on, can_begin: self.has_idle(), are_quiescent }
+    }
+
+    /// Whether there are fibers that can go on, and may hold locks, or are wanted.
+    #[inline]
+    pub fn can_go_on(&self) -> bool {
+        self.can_go_on_now() > 0
+    }
+
+    /// How many there are.
+    #[inline]
+    pub fn can_go_on_now(&self) -> usize {
+        self.ready.len() + self.wanted.len()
+    }
+
+    /// Whether there are fibers between two transactions.
+    #[inline]
+    pub fn has_idle(&self) -> bool {
+        !self.idle.is_empty()
+    }
+
+    /// Runs a fiber, which [`Scheduler::choose`] took out, until it suspends itself.
+    #[inline]
+    pub fn run(&mut self, mut fiber: Fiber) -> Turn {
         let resumed = self.idleness.as_ref().and_then(Idleness::would_end);
         work::switch();
         let suspended = fiber.resume(self.me);
@@ -215,9 +276,10 @@ impl<'e> Scheduler<'e> {
         let (mut position, mut now) = (0, None);
         let mut is_past = |until: Ticks| *now.get_or_insert_with(clock::now) >= until;
         while position < self.parked.len() {
-            let Parked { slot, until, .. } = self.parked[position];
+            let Parked { slot, until, is_idle, .. } = self.parked[position];
             if self.grants.is_decided(slot) || until.is_some_and(&mut is_past) {
-                self.ready.push_back(self.parked.swap_remove(position).fiber);
+                let fiber = self.parked.swap_remove(position).fiber;
+                if is_idle { self.wanted.push_back(fiber) } else { self.ready.push_back(fiber) }
             } else {
                 position += 1;
             }
@@ -225,7 +287,9 @@ impl<'e> Scheduler<'e> {
         self.until_look -= 1;
         if self.until_look == 0 {
             self.until_look = LOOK_EVERY;
-            self.ready.extend(self.parked.drain(..).map(|parked| parked.fiber));
+            for Parked { is_idle, fiber, .. } in self.parked.drain(..) {
+                if is_idle { self.wanted.push_back(fiber) } else { self.ready.push_back(fiber) }
+            }
         }
         if self.sleeping.is_empty() {
             return;
@@ -332,6 +396,41 @@ mod tests {
         }
         assert_eq!(scheduler.turn(), Turn::Ran);
         assert!(!scheduler.has_living());
+    }
+
+    /// Who holds locks goes before who is wanted, and both before who begins something.
+    #[test]
+    fn who_is_wanted_goes_before_who_begins() {
+        let (rings, grants) = (Rings::new(1), Grants::new(2, None));
+        let order = std::cell::RefCell::new(Vec::new());
+        let fiber = |name: &'static str, suspension: Suspension| {
+            let order = &order;
+            // SAFETY: it borrows what outlives it, and stays here.
+            unsafe {
+                Fiber::new(move |mut current: Current| {
+                    current.suspend(suspension);
+                    order.borrow_mut().push(name);
+                })
+            }
+        };
+        let fibers = vec![
+            fiber("begins", Suspension::Idle),
+            fiber("is wanted", Suspension::Await(SlotId(0))),
+            fiber("holds locks", Suspension::Park(SlotId(1), None)),
+        ];
+        let mut scheduler = Scheduler::new(0, &rings, &grants, fibers, 3);
+        assert_eq!([(); 3].map(|()| scheduler.turn()), [Turn::Ran; 3]);
+        assert_eq!(scheduler.others(), Others { can_go_on: false, can_begin: true, are_quiescent: false });
+        [SlotId(0), SlotId(1)].into_iter().for_each(|slot| grants.wake(slot, Wake::Granted));
+        scheduler.look();
+        assert!(scheduler.others().can_go_on);
+        for left in [true, false] {
+            let fiber = scheduler.choose().expect("one that can go on");
+            assert_eq!((scheduler.others().can_go_on, scheduler.others().are_quiescent), (left, !left));
+            scheduler.run(fiber);
+        }
+        assert_eq!(scheduler.turn(), Turn::Ran);
+        assert_eq!(*order.borrow(), ["holds locks", "is wanted", "begins"]);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::architecture::BackOff;
 use crate::durability::Log;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
-use crate::fiber::{Current, Fiber, Scheduler, Turn};
+use crate::fiber::{Current, Fiber, Others, Scheduler, Turn};
 use crate::protocol::SlotId;
 use crate::storage::AllocationCache;
 use crate::storage::Table;
@@ -41,6 +41,10 @@ struct Home<'e, C: Client> {
     living: usize,
     /// Transactions that have ended.
     ended: u64,
+    /// Whether no fiber but the one that runs has anything to do.
+    others_are_quiescent: bool,
+    /// Whether the one that ran has polled, and let others run for what had come.
+    has_communicated: bool,
 }
 
 impl<C: Client> Home<'_, C> {
@@ -48,6 +52,42 @@ impl<C: Client> Home<'_, C> {
     fn fail(&mut self, panic: Box<dyn Any + Send>) {
         self.statistics.stop();
         self.panic.get_or_insert(panic);
+    }
+}
+
+/// When a worker polls what other instances want of it: before each turn, with two exceptions where that takes long. When something has come, those that it lets go on do so
+/// first. And when something was posted, a transaction begins first, if one can, and takes it along; for which it waits for some turns at most.
+#[derive(Default)]
+struct Polling {
+    /// That are left to those.
+    turns: usize,
+    /// Turns for which something has been posted.
+    posted_for: u32,
+}
+
+impl Polling {
+    /// Turns that what is posted waits: that of another branch, which answers, and that of who begins.
+    const MOST_WAITED: u32 = 2;
+
+    /// Something has come, for so many.
+    fn has_come(&mut self, fibers: usize) {
+        self.turns = fibers;
+    }
+
+    /// Before a turn: whether what is posted has waited for too long.
+    fn is_late(&mut self, has_posted: bool) -> bool {
+        self.posted_for = if has_posted { self.posted_for + 1 } else { 0 };
+        self.posted_for > Self::MOST_WAITED
+    }
+
+    /// Whether it polls before the turn: if fibers can go on, and if one is about to begin that takes along what was posted.
+    fn is_due(&mut self, can_go_on: bool, takes_along: bool) -> bool {
+        if self.turns > 0 && can_go_on {
+            self.turns -= 1;
+            return false;
+        }
+        self.turns = 0;
+        !takes_along
     }
 }
 
@@ -62,7 +102,14 @@ pub(crate) fn run<'e, A: InSlots<'e>, C: Client>(
     let slots = caches.len();
     let in_flight = slots - A::branch_slots(world.state, slots);
     let statistics = WorkerStatistics::new(client, me, start, in_flight, world.run);
-    let mut home = Home { statistics, panic: None, living: in_flight, ended: 0 };
+    let mut home = Home {
+        statistics,
+        panic: None,
+        living: in_flight,
+        ended: 0,
+        others_are_quiescent: false,
+        has_communicated: false,
+    };
     let place = &raw mut home;
     let body = |(number, allocations)| {
         let slot = SlotId((A::first_slot(world.state, me, slots) + number) as u32);
@@ -92,10 +139,38 @@ pub(crate) fn run<'e, A: InSlots<'e>, C: Client>(
     // What slots allocate they allocate before the first transaction, and not when one first needs a second slot.
     scheduler.open();
     let mut spin = cpu::Spin::new();
+    let mut polling = Polling::default();
     let mut has_ended = false;
     loop {
-        let has_communicated = A::communicate(world.state);
-        let turn = scheduler.turn();
+        if A::is_slow(world.state) {
+            scheduler.look();
+        }
+        // SAFETY: no fiber runs.
+        let mut has_communicated = unsafe { std::mem::take(&mut (*place).has_communicated) };
+        if polling.is_late(A::has_posted(world.state)) {
+            A::send_posted(world.state);
+        }
+        if !has_communicated {
+            let takes_along = A::has_posted(world.state) && scheduler.has_idle();
+            has_communicated =
+                polling.is_due(scheduler.can_go_on(), takes_along) && A::communicate(world.state);
+        }
+        scheduler.look();
+        if has_communicated && A::is_slow(world.state) {
+            polling.has_come(scheduler.can_go_on_now());
+        }
+        let turn = match scheduler.choose() {
+            Some(fiber) => {
+                if A::POLLS_IN_PLACE {
+                    let others = scheduler.others();
+                    // SAFETY: no fiber runs.
+                    unsafe { (*place).others_are_quiescent = others.are_quiescent };
+                    A::note_others(world.state, others);
+                }
+                scheduler.run(fiber)
+            }
+            None => Turn::NoFiber,
+        };
         if turn == Turn::Ran || has_communicated {
             spin = cpu::Spin::new();
             continue;
@@ -112,6 +187,7 @@ pub(crate) fn run<'e, A: InSlots<'e>, C: Client>(
         }
         if workers.have_ended() && A::all_have_finished(world.state) {
             A::close(world.state);
+            A::note_others(world.state, Others::default());
             while scheduler.has_living() {
                 scheduler.turn();
             }
@@ -163,8 +239,10 @@ fn live<'e, A: InSlots<'e>, C: Client>(
     let mut slot = Slot::new(txn, reach, world.run);
     slot.txn.architecture.let_others_run();
     let polling_interval = A::polling_interval_ticks(world.state);
-    // When the first transaction began since others have run, and the worker has polled.
+    // When the first transaction began since the worker has polled.
     let mut unpolled_since = None;
+    // Whether one has ended since others have run.
+    let mut has_run = false;
     let mut free_since = start;
     loop {
         // SAFETY: the fiber is at home, on the thread that owns `home`, whose loop is in `resume` and holds no borrow of
@@ -179,6 +257,12 @@ fn live<'e, A: InSlots<'e>, C: Client>(
         }));
         let (mut drawn, interval) = match next {
             Ok(Some(Some(next))) => next,
+            Ok(Some(None)) if std::mem::take(&mut has_run) => {
+                // Who finds nothing to begin after that was not idle.
+                slot.txn.architecture.let_others_run();
+                unpolled_since = None;
+                continue;
+            }
             Ok(Some(None)) => {
                 slot.tell_effort_of_last_phase(statistics);
                 let walked = slot.acknowledge(statistics);
@@ -248,9 +332,20 @@ fn live<'e, A: InSlots<'e>, C: Client>(
         slot.txn.architecture.has_ended(at_home.ended, options);
         walk(&mut slot, walked, home);
         if free_since.since(first_began) >= polling_interval {
-            slot.txn.architecture.let_others_run();
             unpolled_since = None;
+            // SAFETY: as above.
+            let at_home = unsafe { &mut *home };
+            let polls_in_place = slot.txn.architecture.was_local() && at_home.others_are_quiescent;
+            if polls_in_place {
+                at_home.has_communicated = A::communicate(world.state);
+            }
+            if !polls_in_place || at_home.has_communicated {
+                slot.txn.architecture.let_others_run();
+                has_run = false;
+                continue;
+            }
         }
+        has_run = true;
     }
     loop {
         // SAFETY: as above.
@@ -318,5 +413,30 @@ fn walk<'e, A: InSlots<'e>, C: Client>(
     if let Err(error) = walked {
         // SAFETY: as in `live`.
         unsafe { &mut *home }.statistics.fail(error);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_polls_once_those_have_had_their_turns_for_whom_something_has_come() {
+        let mut polling = Polling::default();
+        assert!(polling.is_due(false, false) && polling.is_due(true, false), "nothing has come");
+        polling.has_come(2);
+        assert!(!polling.is_due(true, false) && !polling.is_due(true, true));
+        assert!(polling.is_due(true, false), "as many turns as there were fibers");
+        polling.has_come(2);
+        assert!(!polling.is_due(true, false) && polling.is_due(false, false), "none is left that can go on");
+        assert!(polling.is_due(true, false), "the turns that were left are not another's");
+    }
+
+    #[test]
+    fn what_is_posted_is_taken_along_or_goes_two_turns_later() {
+        let mut polling = Polling::default();
+        assert!(!polling.is_due(false, true), "a transaction begins that takes it along");
+        assert_eq!([true; 4].map(|has_posted| polling.is_late(has_posted)), [false, false, true, true]);
+        assert!(!polling.is_late(false) && !polling.is_late(true), "it has gone");
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct Counterpart {
     /// What was sent, from `sent` on not yet written.
     pub outgoing: Vec<u8>,
     sent: usize,
-    /// What was put last may wait for what is put next, until the round after this.
+    /// What was put last waits for what is put next.
     pub is_posted: bool,
     /// Messages with a checksum that were put so far.
     put: u64,

@@ -16,6 +16,11 @@ impl Mailbox {
         self.bytes.extend_from_slice(message);
     }
 
+    /// Whether there is one.
+    pub fn has_some(&self) -> bool {
+        self.taken < self.bytes.len()
+    }
+
     /// Takes the first one out; whether there is one.
     pub fn take(&mut self, into: &mut Vec<u8>) -> bool {
         let left = &self.bytes[self.taken..];

@@ -9,12 +9,12 @@
 //! | [`silence`] | who has told nothing for so long that it is lost |
 //! | [`durable`] | what is durable at the others |
 //!
-//! It is polled by the worker between the turns of its fibers ([`crate::session::fibers`]): what has come goes into the mailbox of the slot that it is for, which is
+//! It is polled by the worker between the turns of its fibers, or between two transactions by the fiber that runs, if no other has anything to do ([`crate::session::fibers`]): what has come goes into the mailbox of the slot that it is for, which is
 //! woken; what was sent and found no room goes on. So nobody waits for room. Who has local transactions only polls once in a *polling interval*: sockets are polled by calls of the system, which take longer than
 //! such a transaction.
 //!
-//! *What may wait.* Where a write is a call of the system, or of another library, a decision, which nobody answers, is *posted*: it goes with the first message of the worker's next transaction, or when that turns out to send none, or in the round after the
-//! next if there is no transaction. Order on the stream is kept, so that it is there before whatever is sent later.
+//! *What may wait.* Where a write is a call of the system, or of another library, some messages are *posted*: they go with the first message of the transaction that the worker begins next, or when that turns out to send none, or when the worker polls next. A decision is
+//! posted, which nobody answers; and an answer, if a fiber is about to begin a transaction. So a worker that is asked while it is about to ask writes once: a decision, an answer and its question. Order on the stream is kept.
 //!
 //! *Who is lost.* Who has lost an instance, or has a branch that has panicked, tells all others that he breaks off, and whom he has lost: all name the same.
 
@@ -48,6 +48,8 @@ pub(crate) struct Endpoint<'e> {
     counterparts: Vec<Option<Counterpart>>,
     /// How many of them the system is asked about.
     sockets: usize,
+    /// Whether a write to one of them takes long.
+    is_slow: bool,
     /// By instance: whether something has come, if several are asked for that at once.
     ready: Vec<bool>,
     /// The same by socket.
@@ -58,8 +60,8 @@ pub(crate) struct Endpoint<'e> {
     mailboxes: Vec<Mailbox>,
     /// Of an instance that is a process: where what is logged stands.
     logged: Option<Logged<'e>>,
-    /// Whether something may wait at a counterpart, for what is put next.
-    has_posted: bool,
+    /// Counterparts to which something is posted.
+    posted: usize,
     /// When the clock was last looked at.
     looked: Ticks,
     has_finished: bool,
@@ -86,17 +88,19 @@ impl<'e> Endpoint<'e> {
         };
         let counterparts: Vec<Option<Counterpart>> = (0..position.instances).map(counterpart).collect();
         let sockets = counterparts.iter().flatten().filter(|it| it.channel.socket().is_some()).count();
+        let is_slow = counterparts.iter().flatten().any(|it| it.channel.is_slow_to_write());
         Endpoint {
             position,
             channels,
             counterparts,
             sockets,
+            is_slow,
             ready: Vec::new(),
             polled: Vec::new(),
             next: 0,
             mailboxes: std::iter::repeat_with(Mailbox::default).take(position.slots()).collect(),
             logged: None,
-            has_posted: false,
+            posted: 0,
             looked: now,
             has_finished: false,
             is_closed: false,
@@ -120,6 +124,12 @@ impl<'e> Endpoint<'e> {
         self.channels.leave_process()
     }
 
+    /// Whether writes take so long, and polls, that fewer of both are worth turns of fibers. Rings are as fast as these.
+    #[inline]
+    pub fn is_slow(&self) -> bool {
+        self.is_slow
+    }
+
     /// How long a worker may go on with transactions that want nothing of other instances before it polls what those want of it. Rings are polled after
     /// each, which costs next to nothing; sockets by calls of the system.
     pub fn polling_interval(&self) -> Duration {
@@ -132,23 +142,33 @@ impl<'e> Endpoint<'e> {
         self.send(instance, slot, message);
     }
 
-    /// The same of a message that nobody waits for to answer it. Where a write takes long, it goes with the next message there, if one follows at once ([`Endpoint::send_posted`]).
+    /// The same of a message that nobody waits for to answer it: it is posted.
     pub fn post_to_branch(&mut self, instance: usize, number: usize, message: &[u8]) {
         let slot = self.position.counterpart(instance).branch_slot(self.position.instance, number);
+        self.post(instance, slot, message);
+    }
+
+    /// Where a write takes long, the message goes with the next one there, if one follows at once ([`Endpoint::send_posted`]).
+    fn post(&mut self, instance: usize, slot: usize, message: &[u8]) {
         let to = self.counterparts[instance].as_mut().expect("nobody writes to its own instance");
         if !to.channel.is_slow_to_write() {
             return self.send(instance, slot, message);
         }
         to.spoke = self.looked;
         to.put(slot, message, self.channels.leave_process());
-        to.is_posted = true;
-        self.has_posted = true;
+        self.posted += usize::from(!std::mem::replace(&mut to.is_posted, true));
     }
 
-    /// The next transaction sends nothing now, or has sent it: what was posted goes.
+    /// Whether something waits for what a transaction sends that is about to begin.
+    #[inline]
+    pub fn has_posted(&self) -> bool {
+        self.posted > 0
+    }
+
+    /// What was posted goes: the next transaction sends nothing now, or has sent it, or none takes it along.
     #[inline]
     pub fn send_posted(&mut self) {
-        if std::mem::take(&mut self.has_posted) {
+        if std::mem::take(&mut self.posted) > 0 {
             for (instance, counterpart) in self.counterparts.iter_mut().enumerate() {
                 if let Some(counterpart) = counterpart.as_mut().filter(|to| to.is_posted) {
                     counterpart.flush(instance, self.channels);
@@ -163,11 +183,18 @@ impl<'e> Endpoint<'e> {
         self.send(instance, slot, message);
     }
 
+    /// The same where a transaction is about to begin: it is posted.
+    pub fn post_to_coordinator(&mut self, number: usize, message: &[u8]) {
+        let (instance, slot) = self.position.coordinator_of(number);
+        self.post(instance, slot, message);
+    }
+
     fn send(&mut self, instance: usize, slot: usize, message: &[u8]) {
         let channels = self.channels;
         let to = self.counterparts[instance].as_mut().expect("nobody writes to its own instance");
         to.spoke = self.looked;
         to.put(slot, message, channels.leave_process());
+        self.posted -= usize::from(to.is_posted);
         to.flush(instance, channels);
     }
 
@@ -177,11 +204,13 @@ impl<'e> Endpoint<'e> {
     #[inline]
     pub fn communicate(&mut self, grants: &Grants) -> bool {
         self.tell_durable();
+        let has_posted = self.has_posted();
+        self.send_posted();
         let all = self.counterparts.len();
         let some = if self.poll() { all } else { all.min(STREAMS_AT_ONCE) };
         let has_moved = self.look_at(some, grants);
         self.look_at_clock();
-        has_moved
+        has_moved || has_posted
     }
 
     /// Looks at so many of the counterparts, from where it last stopped on.
@@ -192,8 +221,8 @@ impl<'e> Endpoint<'e> {
             let instance = self.next;
             self.next = if instance + 1 == self.counterparts.len() { 0 } else { instance + 1 };
             let Some(counterpart) = &mut self.counterparts[instance] else { continue };
-            // Who has just posted something is about to begin the next transaction; whoever has none now comes here again at once.
-            has_moved |= std::mem::take(&mut counterpart.is_posted) || counterpart.flush(instance, channels);
+            self.posted -= usize::from(counterpart.is_posted);
+            has_moved |= counterpart.flush(instance, channels);
             if self.ready.get(instance) != Some(&false) && counterpart.read(instance, channels) {
                 self.deliver(instance, grants);
                 has_moved = true;
@@ -298,6 +327,11 @@ impl<'e> Endpoint<'e> {
         }
     }
 
+    /// Whether a message has come for a slot.
+    pub fn has(&self, slot: usize) -> bool {
+        self.mailboxes[slot].has_some()
+    }
+
     /// Takes the next message for a slot, if one has come.
     pub fn take(&mut self, slot: usize, into: &mut Vec<u8>) -> bool {
         self.mailboxes[slot].take(into)
@@ -363,7 +397,7 @@ mod tests {
         [part(0, vec![None, Some(one.into())]), part(1, vec![Some(other.into()), None])]
     }
 
-    /// It goes with the next message, when a transaction begins, or in the round after the next.
+    /// It goes with the next message, when a transaction begins, or when the worker polls.
     #[test]
     fn what_is_posted_waits_for_what_is_sent_next_and_no_longer() {
         let [here, there] = two_parts();
@@ -380,7 +414,7 @@ mod tests {
             come
         };
         one.post_to_branch(1, 0, b"decided");
-        assert!(one.communicate(&grants) && !one.is_flushed(), "it is to come here again at once");
+        assert!(one.has_posted() && !one.is_flushed());
         assert!(next(&mut other).is_empty());
         one.send_to_branch(1, 0, b"the next");
         assert_eq!(next(&mut other), [b"decided".as_slice(), b"the next"]);
@@ -388,8 +422,12 @@ mod tests {
         one.send_posted();
         assert_eq!(next(&mut other), [b"decided"]);
         one.post_to_branch(1, 0, b"decided");
-        assert!(one.communicate(&grants) && one.communicate(&grants) && one.is_flushed());
+        assert!(one.communicate(&grants) && one.is_flushed() && !one.has_posted());
         assert_eq!(next(&mut other), [b"decided"]);
+        other.post_to_coordinator(branch, b"an answer");
+        assert!(!one.communicate(&grants) && !one.has(0));
+        other.send_to_branch(0, 0, b"a question");
+        assert!(one.communicate(&grants) && one.has(0) && one.has(branch), "both have come at once");
     }
 
     #[test]
