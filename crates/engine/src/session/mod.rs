@@ -5,7 +5,8 @@
 //! | `mod.rs` | the loop of a worker with one transaction at a time |
 //! | [`serving`] | a worker without transactions, a dedicated server |
 //! | [`fibers`] | the loop of a worker with several in flight, each in a fiber that migrates, or whose worker talks with others |
-//! | [`interleaved`] | the same where fibers stay, and stop while lines are on their way |
+//! | [`polling`] | when such a worker polls what others want of it |
+//! | [`interleaved`] | several in flight where fibers stay, and stop while lines are on their way |
 //! | [`admission`] | how many of those begin transactions |
 //! | [`lent`] | slots for threads that are no workers |
 //! | [`slot`] | a transaction slot: plans and runs |
@@ -30,6 +31,7 @@ pub(crate) mod fibers;
 pub(crate) mod interleaved;
 mod interval;
 pub(crate) mod lent;
+mod polling;
 mod precedence;
 mod processor;
 mod put_off;
