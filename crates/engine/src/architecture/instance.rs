@@ -8,6 +8,7 @@
 
 use super::watchdog;
 use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited, back_off_parked, park};
+use crate::facade::cell::Cell;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
 use crate::fiber::{Current, Others, Suspension, Workers};
@@ -17,7 +18,6 @@ use crate::physical::Physical;
 use crate::protocol::{Protocol, SlotId, Wake, Waker};
 use crate::storage::Table;
 use contract::{AbortReason, Effort, PartitionId};
-use std::cell::Cell;
 use std::ops::Range;
 
 /// What the fibers of one worker share.
