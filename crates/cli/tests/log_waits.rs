@@ -16,7 +16,7 @@ fn logged(line: &str) -> serde_json::Value {
 #[test]
 fn fibers_that_are_not_admitted_hold_no_log_back() {
     for in_flight in ["auto", "8"] {
-        let line = "micro --protocol silo --records 20000 --writes 50 --duration 150ms --durability sync";
+        let line = "micro --protocol silo --records 20000 --writes 50 --duration 1s --durability sync";
         let summary = logged(&format!("{line} --in-flight {in_flight}"));
         assert!(summary["commits"].as_u64() > Some(0), "{in_flight} in flight: {summary}");
         let found = summary["in_flight_found"].as_f64();
@@ -27,6 +27,27 @@ fn fibers_that_are_not_admitted_hold_no_log_back() {
     let line = "smallbank --protocol silo --customers 20000 --duration 500ms --durability group --rate 300";
     let summary = logged(&format!("{line} --in-flight auto"));
     assert!(summary["commits"].as_u64() > Some(50), "{summary}");
+}
+
+/// A fiber goes from one local transaction to the next, and those below it may not run again in the whole run: without going on to new epochs they kept every commit from being acknowledged.
+#[test]
+fn fibers_between_two_transactions_hold_no_log_back() {
+    for system in [
+        "--architecture dora --protocol no-wait --workers 1",
+        "--architecture dora --protocol no-wait --workers 2 --hot 0 --remote 0",
+        "--protocol silo --workers 2 --instances 2 --hot 0 --remote any-but-one --multi-partition 0",
+        "--protocol no-wait --workers 2 --instances 2 --hot 0 --remote any-but-one --multi-partition 0 --channel unix",
+        "--protocol silo --workers 2 --cluster 2 --hot 0 --remote any-but-one --multi-partition 0",
+    ] {
+        let folder = fresh_folder("log_waits");
+        let line = format!(
+            "run micro {system} --records 2000 --durability buffered --epoch 5ms --warmup 100ms --duration 1s --repeat 1 --log log --json --out out"
+        );
+        let ran = run(&folder, &line.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(ran.code, Some(0), "{system}: {}", ran.err);
+        let summary = ran.json();
+        assert!(summary["commits"].as_u64() > Some(0), "{system}: {summary}");
+    }
 }
 
 /// A worker has one transaction at a time: together those that began in the interval take no longer than that, but for the last one.

@@ -1,6 +1,6 @@
 //! The connection between the first node and another, by which they agree on what comes next: frames, and signs of life.
 //!
-//! A frame is what it is for, its length and a checksum of its bytes, and the bytes. A thread reads, and another sends a sign of life every [`BEAT`]: an end from which nothing
+//! A frame is a head and its bytes: the head is what it is for, how long it is, a checksum of the bytes, and one of all that. A thread reads, and another sends a sign of life every [`BEAT`]: an end from which nothing
 //! comes for [`SILENCE`], not even that, is taken for dead, whatever its system says. The thread that reads also says at once what this process's clock is at, if the other end asks.
 
 use crate::stream::Stream;
@@ -57,18 +57,27 @@ pub enum Purpose {
     Clock = 4,
 }
 
-const HEAD_BYTES: usize = 1 + size_of::<u64>() + size_of::<u32>();
+/// What a frame is for, its length, and a checksum of its bytes.
+const TELLING_BYTES: usize = 1 + size_of::<u64>() + size_of::<u32>();
+/// That, and a checksum of it: a length that is wrong would be waited for, and a message that became something else never come.
+const HEAD_BYTES: usize = TELLING_BYTES + size_of::<u32>();
 
 fn write_frame(stream: &mut impl Write, purpose: Purpose, bytes: &[u8]) -> io::Result<()> {
     let length = (bytes.len() as u64).to_le_bytes();
     let sum = crc32fast::hash(bytes).to_le_bytes();
-    stream.write_all(&[&[purpose as u8][..], &length, &sum].concat())?;
+    let mut head = [&[purpose as u8][..], &length, &sum].concat();
+    head.extend_from_slice(&crc32fast::hash(&head).to_le_bytes());
+    stream.write_all(&head)?;
     stream.write_all(bytes)
 }
 
 fn read_frame(stream: &mut impl Read) -> io::Result<(Purpose, Vec<u8>)> {
     let mut head = [0; HEAD_BYTES];
     stream.read_exact(&mut head)?;
+    let (head, sum_of_head) = head.split_at(TELLING_BYTES);
+    if crc32fast::hash(head).to_le_bytes() != sum_of_head {
+        return Err(no_frame());
+    }
     let purpose = match head[0] {
         0 => Purpose::Beat,
         1 => Purpose::Message,
@@ -80,7 +89,7 @@ fn read_frame(stream: &mut impl Read) -> io::Result<(Purpose, Vec<u8>)> {
     let (length, sum) = head[1..].split_first_chunk::<8>().expect("a head's bytes");
     let mut bytes = Vec::new();
     let length = u64::from_le_bytes(*length);
-    // As it comes: a length that is none takes no memory.
+    // As it comes: a length that is not kept takes no memory.
     stream.take(length).read_to_end(&mut bytes)?;
     let is_whole = bytes.len() as u64 == length && crc32fast::hash(&bytes).to_le_bytes() == *sum;
     if is_whole { Ok((purpose, bytes)) } else { Err(no_frame()) }
@@ -263,8 +272,15 @@ mod tests {
 
     #[test]
     fn what_is_no_frame_ends_the_connection() {
-        for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[1, 5, 0, 0, 0, 0, 0, 0, 0, 9, 9, 9, 9, 1, 2, 3, 4, 5]]
-        {
+        let mut whole = Vec::new();
+        write_frame(&mut whole, Purpose::Message, &[1, 2, 3, 4, 5]).expect("room");
+        // A bit of what it is for, of its length, of either checksum, and of its bytes.
+        let changed = [0, 1, 8, 9, 13, HEAD_BYTES].map(|at| {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            bytes
+        });
+        for bytes in changed.iter().map(Vec::as_slice).chain([&b"GET / HTTP/1.1\r\n\r\n"[..]]) {
             let (here, mut there) = pair();
             let (told, tells) = mpsc::channel();
             let here = Control::over(here, move |heard| drop(told.send(heard))).expect("a socket");

@@ -6,6 +6,7 @@
 
 use crate::assignment::{SECRET_BYTES, host};
 use crate::control::SILENCE;
+use crate::door::Door;
 use crate::handshake::{Credentials, End, random, shake};
 use crate::secret::Secret;
 use crate::stream::{Stream, Until};
@@ -186,18 +187,26 @@ impl Meeting {
     pub(crate) fn streams(&self) -> Result<Vec<Stream>, String> {
         let others = self.fabric.nodes() - 1;
         let mut streams: Vec<Option<Stream>> = std::iter::repeat_with(|| None).take(others).collect();
-        let began = Instant::now();
+        let (began, door) = (Instant::now(), Door::new());
+        let closed = |why: io::Error| eprintln!("trireme: a connection is closed: {why}");
         while let Some(missing) = streams.iter().position(Option::is_none) {
-            match self.accept() {
-                Ok((stream, number)) => match streams.get_mut(number.wrapping_sub(1)) {
+            if began.elapsed() > PATIENCE {
+                return Err(format!("process {} has not connected", missing + 1));
+            }
+            match door.told() {
+                Some(Ok((stream, number))) => match streams.get_mut(usize::wrapping_sub(number, 1)) {
                     Some(place @ None) => *place = Some(stream),
                     _ => return Err(format!("there are two processes of number {number}")),
                 },
-                Err(_) if began.elapsed() > PATIENCE => {
-                    return Err(format!("process {} has not connected", missing + 1));
-                }
-                Err(Accepting::Nobody) => thread::sleep(LOOK_AGAIN),
-                Err(Accepting::Refused(why)) => eprintln!("trireme: a connection is closed: {why}"),
+                Some(Err(why)) => closed(why),
+                None => match self.listener.accept() {
+                    Ok((stream, _)) => {
+                        let credentials = self.credentials.clone();
+                        door.ask(move || who_is(stream, &credentials)).unwrap_or_else(closed);
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(LOOK_AGAIN),
+                    Err(error) => closed(error),
+                },
             }
         }
         Ok(streams.into_iter().flatten().collect())
@@ -214,29 +223,17 @@ impl Meeting {
             }
         }
     }
-
-    fn accept(&self) -> Result<(Stream, usize), Accepting> {
-        let refused = |error: io::Error| Accepting::Refused(error.to_string());
-        let (stream, _) = self.listener.accept().map_err(|error| match error.kind() {
-            io::ErrorKind::WouldBlock => Accepting::Nobody,
-            _ => refused(error),
-        })?;
-        stream.set_nonblocking(false).map_err(refused)?;
-        let shaken = shake(Stream::Tcp(stream), End::Accepts, &self.credentials, PATIENCE_WITH_STRANGERS);
-        let mut stream = shaken.map_err(|refusal| Accepting::Refused(refusal.to_string()))?;
-        stream.keep_alive(SILENCE).map_err(refused)?;
-        let mut number = [0; 4];
-        Until::after(&mut stream, PATIENCE_WITH_STRANGERS).read_exact(&mut number).map_err(refused)?;
-        Ok((stream, u32::from_le_bytes(number) as usize))
-    }
 }
 
-/// Why there is no connection.
-enum Accepting {
-    /// Nobody has connected.
-    Nobody,
-    /// Who has is none of the others.
-    Refused(String),
+/// Who has connected: the process of this number.
+fn who_is(stream: TcpStream, credentials: &Credentials) -> io::Result<(Stream, usize)> {
+    stream.set_nonblocking(false)?;
+    let shaken = shake(Stream::Tcp(stream), End::Accepts, credentials, PATIENCE_WITH_STRANGERS);
+    let mut stream = shaken.map_err(|refusal| io::Error::other(refusal.to_string()))?;
+    stream.keep_alive(SILENCE)?;
+    let mut number = [0; 4];
+    Until::after(&mut stream, PATIENCE_WITH_STRANGERS).read_exact(&mut number)?;
+    Ok((stream, u32::from_le_bytes(number) as usize))
 }
 
 #[cfg(test)]

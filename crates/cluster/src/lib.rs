@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`file`](mod@file) | who takes part: a number of processes, or a cluster file |
 //! | [`handshake`] | who may: the same program, with the same secret |
+//! | `door` | where those are asked who connect |
 //! | [`stream`] | connections, of any kind |
 //! | [`tls`] | by what nodes prove who they are, where that is asked for |
 //! | [`encrypted`] | connections over TCP whose bytes are encrypted |
@@ -29,6 +30,7 @@
 mod assignment;
 pub mod control;
 mod descriptor;
+mod door;
 pub mod encrypted;
 pub mod engine;
 pub mod fabric;

@@ -11,6 +11,7 @@
 //! its end tells that the other process has ended.
 
 use crate::descriptor;
+use crate::door::Door;
 use crate::encrypted::EncryptedSocket;
 use crate::fabric::{Fabric, Wire};
 use crate::group::Group;
@@ -38,6 +39,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const PATIENCE_FOR_EACH: Duration = Duration::from_millis(20);
 /// For who has connected to say who he is. Nodes do so at once.
 const PATIENCE_WITH_STRANGERS: Duration = Duration::from_secs(1);
+
+/// While who has connected is asked who he is.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// For a connection over which the system hears nothing. A worker's silence is told sooner, and that of a node which stands still by the first node's connection to it.
 const SILENCE_OF_HOSTS: Duration = Duration::from_secs(40);
@@ -210,9 +214,21 @@ impl Mesh {
             }
         }
         let mut awaited = (self.nodes - 1 - self.number) * connections.len();
+        let door = Door::new();
         while awaited > 0 {
-            let (stream, from) = listener.accept(left(until)?)?;
-            match self.place_of(stream) {
+            let patience = left(until)?.min(LOOK_AGAIN);
+            let Some(told) = door.told() else {
+                if let Some((stream, from)) = listener.accept(patience)? {
+                    let (credentials, refused) = (self.credentials.clone(), from.clone());
+                    let asked = door.ask(move || (place_of(stream, &credentials), from));
+                    if let Err(why) = asked {
+                        eprintln!("trireme: a connection from {refused} is closed: {why}");
+                    }
+                }
+                continue;
+            };
+            let (place, from) = told;
+            match place {
                 Ok((stream, node, rank)) => {
                     let end = connections.get_mut(rank).and_then(|ends| ends.get_mut(node));
                     match end {
@@ -227,16 +243,6 @@ impl Mesh {
             }
         }
         Ok(())
-    }
-
-    /// Who has connected: the node, and the worker's rank.
-    fn place_of(&self, stream: Stream) -> io::Result<(Stream, usize, usize)> {
-        let patience = PATIENCE_WITH_STRANGERS;
-        let mut stream = shake(stream, End::Accepts, &self.credentials, patience).map_err(refused)?;
-        let mut place = [0; 8];
-        Until::after(&mut stream, patience).read_exact(&mut place)?;
-        let [node, rank] = [0, 4].map(|at| u32::from_le_bytes(place[at..at + 4].try_into().expect("four")));
-        Ok((stream, node as usize, rank as usize))
     }
 
     /// Where others are told to connect over TCP.
@@ -279,8 +285,8 @@ impl Listener {
         }
     }
 
-    /// The next that connects, and where it comes from; an error if nobody does for so long.
-    fn accept(&self, patience: Duration) -> io::Result<(Stream, String)> {
+    /// The next that connects, and where it comes from; `None`: nobody does for so long.
+    fn accept(&self, patience: Duration) -> io::Result<Option<(Stream, String)>> {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let mut asked = [match self {
             Listener::Unix(listener, _) => PollFd::new(listener, PollFlags::IN),
@@ -289,16 +295,17 @@ impl Listener {
         let (seconds, nanoseconds) = (patience.as_secs() as i64, patience.subsec_nanos().into());
         let patience = Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
         if poll(&mut asked, Some(&patience))? == 0 {
-            return Err(too_late());
+            return Ok(None);
         }
-        match self {
+        let accepted = match self {
             Listener::Unix(listener, _) => {
                 listener.accept().map(|(stream, _)| (Stream::Unix(stream), "this host".to_owned()))
             }
             Listener::Tcp(listener) => {
                 listener.accept().map(|(stream, from)| (Stream::Tcp(stream), from.to_string()))
             }
-        }
+        };
+        accepted.map(Some)
     }
 }
 
@@ -309,6 +316,16 @@ impl Drop for Listener {
             let _ = fs::remove_file(path);
         }
     }
+}
+
+/// Who has connected: the node, and the worker's rank.
+fn place_of(stream: Stream, credentials: &Credentials) -> io::Result<(Stream, usize, usize)> {
+    let patience = PATIENCE_WITH_STRANGERS;
+    let mut stream = shake(stream, End::Accepts, credentials, patience).map_err(refused)?;
+    let mut place = [0; 8];
+    Until::after(&mut stream, patience).read_exact(&mut place)?;
+    let [node, rank] = [0, 4].map(|at| u32::from_le_bytes(place[at..at + 4].try_into().expect("four")));
+    Ok((stream, node as usize, rank as usize))
 }
 
 /// How long there is until then.

@@ -2,6 +2,7 @@
 
 use crate::assignment::{Assignment, host, receive, send};
 use crate::control::{Control, SILENCE};
+use crate::door::{MOST_STRANGERS, Strangers};
 use crate::fabric::{self, Fabric, Meeting, Met};
 use crate::group::{Founding, Group, heard};
 use crate::handshake::{Credentials, End, shake};
@@ -13,8 +14,6 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::process::{Child, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, Builder};
 use std::time::Duration;
 
@@ -24,8 +23,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const PATIENCE_FOR_ALL: Duration = Duration::from_secs(120);
 /// For whoever connects from somewhere to be known.
 const PATIENCE_WITH_STRANGERS: Duration = Duration::from_secs(5);
-/// Those that are not known yet, at a time.
-const MOST_STRANGERS: usize = 32;
 /// Bytes of why somebody is not known.
 const MOST_WORDS: u64 = 1 << 10;
 
@@ -123,7 +120,7 @@ pub fn listen(
 ) -> io::Result<()> {
     let listener = TcpListener::bind(address)?;
     log(&format!("waits at {}", listener.local_addr()?));
-    let strangers = Arc::new(AtomicUsize::new(0));
+    let strangers = Strangers::default();
     loop {
         let (stream, from) = match listener.accept() {
             Ok(accepted) => accepted,
@@ -133,18 +130,16 @@ pub fn listen(
                 continue;
             }
         };
-        // Relaxed, here and below: a bound, not an order.
-        if strangers.fetch_add(1, Ordering::Relaxed) >= MOST_STRANGERS {
-            strangers.fetch_sub(1, Ordering::Relaxed);
+        let Some(stranger) = strangers.enter() else {
             log(&format!(
                 "{from}: the connection is closed: {MOST_STRANGERS} others have not said who they are"
             ));
             continue;
-        }
-        let (words, serving, strangers) = (words.to_vec(), log.clone(), Arc::clone(&strangers));
+        };
+        let (words, serving) = (words.to_vec(), log.clone());
         let serve = move || {
             let known = begin(stream, &words);
-            strangers.fetch_sub(1, Ordering::Relaxed);
+            drop(stranger);
             if let Err(why) = known.and_then(|node| serve(node, from, &serving)) {
                 serving(&format!("{from}: the connection is closed: {why}"));
             }

@@ -65,6 +65,9 @@ fn nothing_is_left(loaded: &mut Loaded<ThisEngine>, table: TableId, what: &str) 
     let rows = loaded.rows(table);
     assert!(rows.contains_key(&4) && !rows.contains_key(&20), "{what}: {rows:?}");
     assert_eq!((rows[&1], rows[&5]), ([1; 16], [5; 16]), "{what}");
+    // Each of the others has added one to both, or to none.
+    let added = |key: u64| rows[&key][15].wrapping_sub(key as u8);
+    assert_eq!(added(2), added(3), "{what}: {rows:?}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! The records that one transaction touches, drawn ahead and kept inline.
+//! The records that one transaction touches, drawn ahead.
 //!
-//! A transaction is handed over by value in the measured loop, so this is an array of fixed size without a
-//! heap behind it. A touch is one word, with the key on top: sorting words sorts keys.
+//! A transaction is handed over by value several times in the measured loop, so its touches lie on the heap, whose memory the client uses
+//! again ([`Spare`]): inline, room for the most of them was moved each time, and took a third of the first cache for those that were drawn
+//! ahead. A touch is one word, with the key on top: sorting words sorts keys.
 
 use contract::{Access, Key};
 use fastrand::Rng;
@@ -51,23 +52,21 @@ impl Touch {
 /// Up to [`MOST_TOUCHES`] touches, in the order in which the transaction will make them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Touches {
-    len: usize,
     /// Bit `key % 64` of every key among them: a key whose bit is clear is not.
     filter: u64,
-    all: [Touch; MOST_TOUCHES],
+    all: Vec<Touch>,
 }
 
 impl Touches {
-    #[inline]
     pub(crate) fn new() -> Self {
-        Touches { len: 0, filter: 0, all: [Touch(0); MOST_TOUCHES] }
+        Touches { filter: 0, all: Vec::with_capacity(MOST_TOUCHES) }
     }
 
     /// Adds a touch. Panics beyond [`MOST_TOUCHES`].
     #[inline]
     pub(crate) fn push(&mut self, touch: Touch) {
-        self.all[self.len] = touch;
-        self.len += 1;
+        assert!(self.all.len() < MOST_TOUCHES, "more than {MOST_TOUCHES} touches");
+        self.all.push(touch);
         self.filter |= 1 << (touch.key().0 % 64);
     }
 
@@ -76,20 +75,19 @@ impl Touches {
         into.extend(self.as_slice().iter().flat_map(|touch| touch.0.to_le_bytes()));
     }
 
-    /// Those that were encoded; `None`: the bytes are none.
-    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+    /// Adds those that were encoded; `None`: the bytes are none.
+    pub(crate) fn decode(mut self, bytes: &[u8]) -> Option<Self> {
         let (words, rest) = bytes.as_chunks();
         if !rest.is_empty() || words.len() > MOST_TOUCHES {
             return None;
         }
-        let mut touches = Touches::new();
-        words.iter().for_each(|word| touches.push(Touch(u64::from_le_bytes(*word))));
-        Some(touches)
+        words.iter().for_each(|word| self.push(Touch(u64::from_le_bytes(*word))));
+        Some(self)
     }
 
     #[inline]
     pub(crate) fn as_slice(&self) -> &[Touch] {
-        &self.all[..self.len]
+        &self.all
     }
 
     /// Whether `key` is among them.
@@ -107,7 +105,7 @@ impl Touches {
     /// Puts them in the order of their keys.
     #[inline]
     pub(crate) fn sort_by_key(&mut self) {
-        let all = &mut self.all[..self.len];
+        let all = self.all.as_mut_slice();
         for end in 1..all.len() {
             let (sorted, rest) = all.split_at_mut(end);
             let mut largest = rest[0];
@@ -121,7 +119,28 @@ impl Touches {
     /// Puts them in random order.
     #[inline]
     pub(crate) fn shuffle(&mut self, rng: &mut Rng) {
-        rng.shuffle(&mut self.all[..self.len]);
+        rng.shuffle(&mut self.all);
+    }
+}
+
+/// The memory of transactions that have ended, for those that are drawn.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spare(Vec<Touches>);
+
+impl Spare {
+    /// None yet, in memory of one that has ended, if there is any. Soon there always is: a client's transactions are no more than are
+    /// drawn ahead and in flight.
+    #[inline]
+    pub(crate) fn take(&mut self) -> Touches {
+        self.0.pop().unwrap_or_else(Touches::new)
+    }
+
+    /// Takes the memory of one back.
+    #[inline]
+    pub(crate) fn put(&mut self, mut touches: Touches) {
+        touches.filter = 0;
+        touches.all.clear();
+        self.0.push(touches);
     }
 }
 

@@ -11,6 +11,7 @@ use super::{Architecture, BackOff, InFibers, SharedState, Site, SiteOf, Waited, 
 use crate::facade::cell::Cell;
 use crate::facade::clock::{self, Ticks};
 use crate::facade::cpu;
+use crate::facade::worker;
 use crate::fiber::{Current, Others, Suspension, Workers};
 use crate::message::Grants;
 use crate::message::endpoint::Endpoint;
@@ -175,6 +176,10 @@ impl<'e, P: Protocol, F: Physical> Instance<'e, P, F> {
                 return Some(());
             }
             if ends(self.worker.endpoint()) {
+                return None;
+            }
+            if worker::is_unwinding() {
+                // Nobody runs who could bring it.
                 return None;
             }
             watchdog::aborted(self.site.waker);

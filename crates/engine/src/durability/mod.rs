@@ -16,7 +16,7 @@
 //! one epoch its id is larger ([`crate::commit_id`]; TICTOC's ids are its commit times). So what one epoch and all before it wrote
 //! is what a prefix of the serial order wrote. (Under TICTOC, and where timestamps decide, a reader may come *before*, in the
 //! serial order, a writer of an earlier epoch: what is recovered is then a serial order without that reader, of which nobody was told, and
-//! which nobody read from.)
+//! which nobody read from. So may, of a deployment under SILO, a transaction of several instances, which commits in the latest of the epochs in which it was prepared at any of them.)
 //!
 //! **An epoch is complete** once no transaction can commit in it any more: every active slot has begun a later one
 //! ([`Epochs::complete`](crate::epoch::Epochs::complete)). A slot hands its block over before it goes on to the next epoch, so a

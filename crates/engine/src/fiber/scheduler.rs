@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | ready | came from another worker, were granted what they waited for, or wait no longer | first: they hold locks |
 //! | wanted | did nothing until somebody wanted it of them, which somebody does now | next: they hold nothing, and others wait for them |
-//! | retrying | have slept after an abort | next: they hold nothing |
+//! | retrying | have slept after an abort, or only looked whether they can go on | next: they hold nothing |
 //! | idle | are at home between two transactions | last, the one that ran last first: its stack is in the cache |
 //! | sleeping, parked | wait for a time; for a grant, until a time at most, or for somebody to want something of them | not yet |
 //! | outbound | found the ring to where they go full | elsewhere |
@@ -12,7 +12,7 @@
 //! Those that are parked are resumed now and then though nothing was granted, to see whether they wait for ever.
 //!
 //! So a transaction is begun only when nothing that was begun can go on, and one that was aborted does not take the
-//! thread from one that holds the lock it wants.
+//! thread from one that holds the lock it wants. Behind one that has looked in vain a transaction is begun first: what it looks for may take long to come, from another instance.
 
 use super::{Fiber, Idleness, Parcel, Suspension};
 use crate::facade::clock::{self, Ticks};
@@ -33,6 +33,10 @@ pub(crate) struct Scheduler<'e> {
     wanted: VecDeque<Fiber>,
     retrying: VecDeque<Fiber>,
     idle: Vec<Fiber>,
+    /// One has just looked in vain.
+    has_looked: bool,
+    /// For those that are visited.
+    visited: Vec<Fiber>,
     sleeping: Vec<(Ticks, Fiber)>,
     parked: Vec<Parked>,
     outbound: VecDeque<(usize, Parcel)>,
@@ -92,6 +96,8 @@ impl<'e> Scheduler<'e> {
             wanted: VecDeque::with_capacity(all),
             retrying: VecDeque::with_capacity(all),
             living: fibers.len(),
+            has_looked: false,
+            visited: Vec::with_capacity(fibers.len()),
             idle: fibers,
             sleeping: Vec::with_capacity(all),
             parked: Vec::with_capacity(all),
@@ -130,6 +136,16 @@ impl<'e> Scheduler<'e> {
         }
     }
 
+    /// Runs each fiber that is between two transactions, in the order in which they lie.
+    #[cold]
+    pub fn visit_idle(&mut self) {
+        std::mem::swap(&mut self.idle, &mut self.visited);
+        self.visited.reverse();
+        while let Some(fiber) = self.visited.pop() {
+            let _ = self.run(fiber);
+        }
+    }
+
     /// Runs the fiber whose turn it is until it suspends itself.
     #[inline]
     pub fn turn(&mut self) -> Turn {
@@ -152,7 +168,9 @@ impl<'e> Scheduler<'e> {
     #[inline]
     pub fn choose(&mut self) -> Option<Fiber> {
         let begun = self.ready.pop_front().or_else(|| self.wanted.pop_front());
-        let next = begun.or_else(|| self.retrying.pop_front()).or_else(|| self.idle.pop());
+        let first =
+            begun.or_else(|| if std::mem::take(&mut self.has_looked) { self.idle.pop() } else { None });
+        let next = first.or_else(|| self.retrying.pop_front()).or_else(|| self.idle.pop());
         if next.is_none() {
             self.none_can_go_on();
         }
@@ -208,6 +226,7 @@ impl<'e> Scheduler<'e> {
             Some(Suspension::Sleep(until)) => self.sleeping.push((until, fiber)),
             Some(Suspension::Look(until)) => {
                 self.sleeping.push((until, fiber));
+                self.has_looked = true;
                 return Turn::Looked;
             }
             Some(Suspension::Fetch) => self.ready.push_back(fiber),
@@ -332,6 +351,38 @@ mod tests {
         });
         assert_eq!(turns, [Turn::Looked, Turn::Looked, Turn::Ran, Turn::Ran]);
         assert!(!scheduler.has_living());
+    }
+
+    /// One looks for what does not come, and two begin one transaction after the other.
+    #[test]
+    fn behind_one_that_has_looked_in_vain_another_begins() {
+        let (rings, grants) = (Rings::new(1), Grants::new(1, None));
+        let ran = std::cell::RefCell::new(Vec::new());
+        let body = |name: char, looks: bool| {
+            let ran = &ran;
+            move |mut current: Current| {
+                for _ in 0..8 {
+                    current.suspend(if looks { Suspension::Look(Ticks(0)) } else { Suspension::Idle });
+                    ran.borrow_mut().push(name);
+                }
+            }
+        };
+        // SAFETY: what they borrow outlives the scheduler, which stays here.
+        let fibers = unsafe {
+            vec![Fiber::new(body('a', false)), Fiber::new(body('b', false)), Fiber::new(body('c', true))]
+        };
+        let mut scheduler = Scheduler::new(0, &rings, &grants, fibers, 3);
+        for _ in 0..8 {
+            let _ = scheduler.turn();
+        }
+        assert_eq!(ran.take(), ['c', 'b', 'c', 'b', 'c', 'b'], "and so does who looks");
+        // The first has not begun.
+        scheduler.visit_idle();
+        scheduler.visit_idle();
+        assert_eq!(ran.take(), ['b', 'a', 'b'], "each once, in their order");
+        while scheduler.has_living() {
+            let _ = scheduler.turn();
+        }
     }
 
     /// Two fibers sleep and end: while one sleeps and the other works the worker is not idle, and not when both have ended.

@@ -46,6 +46,8 @@ struct Home<'e, C: Client> {
     others_are_quiescent: bool,
     /// Whether the one that ran has polled, and let others run for what had come.
     has_communicated: bool,
+    /// A new epoch has begun: those between two transactions go on to it, and no further.
+    looks_at_epoch: bool,
 }
 
 impl<C: Client> Home<'_, C> {
@@ -74,8 +76,11 @@ pub(crate) fn run<'e, A: InSlots<'e>, C: Client>(
         ended: 0,
         others_are_quiescent: false,
         has_communicated: false,
+        looks_at_epoch: false,
     };
     let place = &raw mut home;
+    // That all which are idle have at least gone on to.
+    let mut epoch = world.run.epochs.current();
     let body = |(number, allocations)| {
         let slot = SlotId((A::first_slot(world.state, me, slots) + number) as u32);
         // Epochs are of all workers.
@@ -107,6 +112,15 @@ pub(crate) fn run<'e, A: InSlots<'e>, C: Client>(
     let mut polling = Polling::default();
     let mut has_ended = false;
     loop {
+        let now = world.run.epochs.current();
+        if std::mem::replace(&mut epoch, now) != now {
+            // The fiber that ran last runs next, and those below it may be idle for as long as the run takes: nobody's epoch waits for theirs.
+            // SAFETY: no fiber runs.
+            unsafe { (*place).looks_at_epoch = true };
+            scheduler.visit_idle();
+            // SAFETY: as above.
+            unsafe { (*place).looks_at_epoch = false };
+        }
         if A::is_slow(world.state) {
             scheduler.look();
         }
@@ -202,7 +216,9 @@ fn live<'e, A: InSlots<'e>, C: Client>(
     let options = world.run.options;
     let reach = txn.architecture.reach(options);
     let mut slot = Slot::new(txn, reach, world.run);
-    slot.txn.architecture.let_others_run();
+    let_others_run(&mut slot.txn, home);
+    // In which it was when others last ran.
+    let mut epoch = slot.txn.local_epoch();
     let polling_interval = A::polling_interval_ticks(world.state);
     // When the first transaction began since the worker has polled.
     let mut unpolled_since = None;
@@ -224,13 +240,13 @@ fn live<'e, A: InSlots<'e>, C: Client>(
             Ok(Some(Some(next))) => next,
             Ok(Some(None)) if std::mem::take(&mut has_run) => {
                 // Who finds nothing to begin after that was not idle.
-                slot.txn.architecture.let_others_run();
+                let_others_run(&mut slot.txn, home);
                 unpolled_since = None;
                 continue;
             }
             Ok(Some(None)) => {
                 slot.tell_effort_of_last_phase(statistics);
-                let walked = slot.acknowledge(statistics);
+                let walked = acknowledge(&mut slot, home);
                 slot.rest(&mut cpu::Spin::new());
                 walk(&mut slot, walked, home);
                 unpolled_since = None;
@@ -282,16 +298,16 @@ fn live<'e, A: InSlots<'e>, C: Client>(
             // SAFETY: as above.
             let ended = unsafe { &*home }.statistics.last();
             // Until here the worker had something to do, and from now on may have nothing.
-            slot.txn.architecture.let_others_run();
+            let_others_run(&mut slot.txn, home);
             while slot.waits_for_log() {
                 slot.rest(&mut cpu::Spin::new());
             }
             // SAFETY: as above.
             unsafe { &mut *home }.statistics.has_waited_for_log(begun, ended);
         }
+        let walked = acknowledge(&mut slot, home);
         // SAFETY: as above.
         let at_home = unsafe { &mut *home };
-        let walked = slot.acknowledge(&mut at_home.statistics);
         free_since = at_home.statistics.last();
         at_home.ended += 1;
         slot.txn.architecture.has_ended(at_home.ended, options);
@@ -300,12 +316,15 @@ fn live<'e, A: InSlots<'e>, C: Client>(
             unpolled_since = None;
             // SAFETY: as above.
             let at_home = unsafe { &mut *home };
-            let polls_in_place = slot.txn.architecture.was_local() && at_home.others_are_quiescent;
+            // Those below this one have to go on to a new epoch, too.
+            let may_stay = at_home.others_are_quiescent && slot.txn.local_epoch() == epoch;
+            let polls_in_place = slot.txn.architecture.was_local() && may_stay;
             if polls_in_place {
                 at_home.has_communicated = A::communicate(world.state);
             }
             if !polls_in_place || at_home.has_communicated {
-                slot.txn.architecture.let_others_run();
+                let_others_run(&mut slot.txn, home);
+                epoch = slot.txn.local_epoch();
                 has_run = false;
                 continue;
             }
@@ -313,10 +332,9 @@ fn live<'e, A: InSlots<'e>, C: Client>(
         has_run = true;
     }
     loop {
+        let walked = acknowledge(&mut slot, home);
         // SAFETY: as above.
-        let statistics = unsafe { &mut (*home).statistics };
-        let walked = slot.acknowledge(statistics);
-        if !statistics.waits_for_log() {
+        if !unsafe { &*home }.statistics.waits_for_log() {
             break;
         }
         slot.rest(&mut cpu::Spin::new());
@@ -334,7 +352,7 @@ fn serve_branches<'e, A: InSlots<'e>, C: Client>(
     home: *mut Home<'_, C>,
     world: &World<'e, A>,
 ) {
-    txn.architecture.let_others_run();
+    let_others_run(&mut txn, home);
     let served = catch_unwind(AssertUnwindSafe(|| A::serve_branches(&mut txn, AtHome(home), world.run)));
     if let Err(panic) = served {
         if let Some(log) = world.run.log {
@@ -364,6 +382,32 @@ impl<C: Client> Fragments for AtHome<'_, C> {
     }
 }
 
+/// Lets others run, between two transactions. The slot goes on to each new epoch meanwhile. Called at home, with no borrow of it.
+fn let_others_run<'e, A: InSlots<'e>, C: Client>(txn: &mut Txn<'e, A>, home: *mut Home<'_, C>) {
+    loop {
+        txn.go_on_to_epoch();
+        txn.architecture.let_others_run();
+        // SAFETY: as in `live`.
+        if !unsafe { &*home }.looks_at_epoch {
+            return;
+        }
+    }
+}
+
+/// Tells the client what has become durable; answers the log, if it wants to be walked. Called at home, with no borrow of it.
+fn acknowledge<'e, A: InSlots<'e>, C: Client>(
+    slot: &mut Slot<'e, A, A::Reach>,
+    home: *mut Home<'_, C>,
+) -> Option<&'e Log> {
+    // SAFETY: as in `live`.
+    let statistics = unsafe { &mut (*home).statistics };
+    catch_unwind(AssertUnwindSafe(|| slot.acknowledge(statistics))).unwrap_or_else(|panic| {
+        // SAFETY: as in `live`.
+        unsafe { &mut *home }.fail(panic);
+        None
+    })
+}
+
 /// Takes part in a checkpoint of this log, if it wants that, and comes home. Called at home, with no borrow of it.
 fn walk<'e, A: InSlots<'e>, C: Client>(
     slot: &mut Slot<'e, A, A::Reach>,
@@ -374,7 +418,7 @@ fn walk<'e, A: InSlots<'e>, C: Client>(
     let walked = slot.walk(log);
     slot.txn.architecture.go_home();
     // Who finds nothing to begin after that was not idle.
-    slot.txn.architecture.let_others_run();
+    let_others_run(&mut slot.txn, home);
     if let Err(error) = walked {
         // SAFETY: as in `live`.
         unsafe { &mut *home }.statistics.fail(error);

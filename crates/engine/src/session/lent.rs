@@ -370,8 +370,9 @@ where
         self.txn.architecture.back_off(attempts);
         if self.turn.is_none()
             && let Some(precedence) = &self.runtime.precedence
+            && precedence.is_due(attempts)
         {
-            self.turn = precedence.turn(attempts, &mut self.txn.architecture);
+            self.turn = Some(precedence.turn(&mut self.txn.architecture));
         }
     }
 

@@ -8,7 +8,7 @@
 //! unless somebody starves.
 //!
 //! - A transaction that was aborted `after` times takes a ticket and waits for its turn, first come, first served: one
-//!   transaction at a time has precedence. It holds nothing meanwhile.
+//!   transaction at a time has precedence. It holds nothing meanwhile, no epoch either: a turn may take as long as transactions of other instances.
 //! - As long as tickets are out, every other transaction waits before its next attempt, its first one too, in the way in which
 //!   its architecture waits; it serves others, lets others run.
 //! - The turn ends with the transaction, however that ends.
@@ -49,20 +49,21 @@ impl Precedence {
         (aborts > 0).then(|| Precedence { after: aborts, queue: Line(AtomicU64::new(0)) })
     }
 
-    /// Waits while others have precedence.
+    /// Waits while others have precedence. The slot is in no epoch.
     #[cold]
     pub fn defer(&self, architecture: &mut impl Architecture) {
         self.wait_while(architecture, |queue| taken(queue) != ended(queue));
     }
 
-    /// For a transaction that was aborted `aborts` times: if that is too often, waits for its turn and answers it.
+    /// Whether a transaction that was aborted so many times is to wait for its turn.
     #[inline]
-    pub fn turn(&self, aborts: u32, architecture: &mut impl Architecture) -> Option<Turn<'_>> {
-        (aborts >= self.after).then(|| self.take_turn(architecture))
+    pub fn is_due(&self, aborts: u32) -> bool {
+        aborts >= self.after
     }
 
+    /// Waits for its turn. The slot is in no epoch.
     #[cold]
-    fn take_turn(&self, architecture: &mut impl Architecture) -> Turn<'_> {
+    pub fn turn(&self, architecture: &mut impl Architecture) -> Turn<'_> {
         // Relaxed, here and below: who goes first orders nothing, the protocol's steps do.
         let ticket = taken(self.queue.0.fetch_add(TAKEN, Ordering::Relaxed));
         assert!(ticket < u32::MAX, "more than {ticket} transactions have starved in one run");

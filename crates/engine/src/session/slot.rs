@@ -213,8 +213,11 @@ impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
                     }
                     if turn.is_none()
                         && let Some(precedence) = self.precedence
+                        && precedence.is_due(attempts)
                     {
-                        turn = precedence.turn(attempts, &mut self.txn.architecture);
+                        self.txn.suspend();
+                        turn = Some(precedence.turn(&mut self.txn.architecture));
+                        self.txn.resume();
                     }
                     attempts = attempts.saturating_add(1);
                 }
@@ -254,7 +257,9 @@ impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
     #[cold]
     fn defer(&mut self, precedence: &Precedence) {
         let before = self.txn.stopwatch.enter(TimeClass::Wait);
+        self.txn.suspend();
         precedence.defer(&mut self.txn.architecture);
+        self.txn.resume();
         self.txn.stopwatch.enter(before);
     }
 

@@ -464,6 +464,20 @@ impl<'e, A: Architecture> Txn<'e, A> {
         });
     }
 
+    /// Between transactions: goes on to the global epoch.
+    #[inline(always)]
+    pub fn go_on_to_epoch(&mut self) {
+        if self.epochs.current() != self.epoch {
+            self.clear();
+        }
+    }
+
+    /// The epoch that the slot is in, if it is in one.
+    #[inline(always)]
+    pub fn local_epoch(&self) -> u64 {
+        self.epoch
+    }
+
     /// Between transactions, for lack of one: lets a little time pass, in which the slot is in no epoch.
     pub fn rest(&mut self, rest: &mut cpu::Spin) {
         self.suspend();

@@ -4,7 +4,7 @@ use super::parameters::{HotFrom, MicroParameters, Order, Remote, Writes};
 use super::transaction::MicroTransaction;
 use crate::locality::{Draws, Rows};
 use crate::random::{Chance, generator};
-use crate::touches::{Touch, Touches};
+use crate::touches::{Spare, Touch, Touches};
 use contract::telling::{tell, told};
 use contract::{Client, Completion, Key, Outcome, PartitionFunction, Seat};
 use fastrand::Rng;
@@ -17,6 +17,7 @@ pub struct MicroClient {
     cold: Cold,
     update: Update,
     order: Order,
+    spare: Spare,
     committed_updates: u64,
 }
 
@@ -83,6 +84,7 @@ impl MicroClient {
                 Writes::Home => Update::Home(seat),
             },
             order: parameters.order,
+            spare: Spare::default(),
             committed_updates: 0,
         }
     }
@@ -126,8 +128,8 @@ impl Client for MicroClient {
 
     #[inline]
     fn next(&mut self) -> MicroTransaction {
-        let mut transaction = MicroTransaction { touches: Touches::new() };
-        let touches = &mut transaction.touches;
+        let mut drawn = self.spare.take();
+        let touches = &mut drawn;
         self.draw_set(touches, self.hot);
         let Cold { told, multi_partition, local } = self.cold;
         match multi_partition {
@@ -139,7 +141,7 @@ impl Client for MicroClient {
             Order::Random => touches.shuffle(&mut self.rng),
             Order::Key => touches.sort_by_key(),
         }
-        transaction
+        MicroTransaction { touches: drawn }
     }
 
     #[inline]
@@ -147,10 +149,15 @@ impl Client for MicroClient {
         if completion.outcome == Outcome::Commit {
             self.committed_updates += transaction.touches.writes();
         }
+        self.spare.put(transaction.touches);
     }
 
     fn decode(&mut self, bytes: &[u8]) -> Option<MicroTransaction> {
-        Some(MicroTransaction { touches: Touches::decode(bytes)? })
+        Some(MicroTransaction { touches: self.spare.take().decode(bytes)? })
+    }
+
+    fn take_back(&mut self, fragment: MicroTransaction) {
+        self.spare.put(fragment.touches);
     }
 
     fn tell(&self, into: &mut Vec<u8>) {

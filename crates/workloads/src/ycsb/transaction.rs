@@ -68,17 +68,17 @@ pub struct YcsbTransaction {
 const _: () = assert!(crate::touches::MOST_TOUCHES <= u64::BITS as usize, "a bit for every access");
 
 impl YcsbTransaction {
-    /// Without accesses yet.
+    /// Without accesses yet, for which there is this memory.
     #[inline]
-    pub(super) fn new(shape: Shape) -> Self {
-        YcsbTransaction { touches: Touches::new(), salt: 0, shape, missed: Cell::new(0), search: None }
+    pub(super) fn new(shape: Shape, touches: Touches) -> Self {
+        YcsbTransaction { touches, salt: 0, shape, missed: Cell::new(0), search: None }
     }
 
     /// One that was encoded ([`Procedure::encode`]).
-    pub(super) fn decode(shape: Shape, bytes: &[u8]) -> Option<Self> {
+    pub(super) fn decode(shape: Shape, into: Touches, bytes: &[u8]) -> Option<Self> {
         let (salt, touches) = bytes.split_first_chunk()?;
-        let (salt, touches) = (u64::from_le_bytes(*salt), Touches::decode(touches)?);
-        Some(YcsbTransaction { touches, salt, ..YcsbTransaction::new(shape) })
+        let touches = into.decode(touches)?;
+        Some(YcsbTransaction { salt: u64::from_le_bytes(*salt), ..YcsbTransaction::new(shape, touches) })
     }
 
     /// What it found out about the sequences of inserted rows, once it has committed.

@@ -19,8 +19,10 @@ impl Endpoint<'_> {
         self.is_broken || self.counterparts.iter().flatten().all(|counterpart| counterpart.has_finished)
     }
 
-    /// All transactions of all instances have ended: wakes the slots that wait for branches, to end.
+    /// All transactions of all instances have ended: wakes the slots that wait for branches, to end. Of a run that breaks off, in which nobody waits for what the others finish with, it takes first what they have sent: a
+    /// branch may be prepared, and its coordinator may have decided.
     pub fn close(&mut self, grants: &Grants) {
+        while self.is_broken && !self.channels.leave_process() && self.communicate_with_all(grants) {}
         self.is_closed = true;
         self.wake_all(grants);
     }
