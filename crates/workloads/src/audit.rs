@@ -28,6 +28,8 @@ use contract::{
     Workload,
 };
 use std::error::Error;
+use std::iter::StepBy;
+use std::ops::Range;
 
 /// What is wrong, in words.
 pub type Finding = Box<dyn Error + Send + Sync>;
@@ -121,5 +123,79 @@ impl Procedure for Unaudited {
 
     fn plan<T: Transaction + ?Sized>(&self, _txn: &mut T, _plan: &mut Plan) -> Result<(), Abort> {
         match *self {}
+    }
+}
+
+/// What an auditor is to read of a table whose keys are the numbers of its rows, and partitioned by their remainders.
+///
+/// A chunk is of one part of the keys, and the auditor whose home that is reads it, if there are as many auditors as parts, or a multiple. So nobody asks other partitions or
+/// instances for what their own auditors have.
+#[derive(Clone, Debug)]
+pub(crate) struct Share {
+    rows: u64,
+    /// Rows of a chunk at most.
+    most: u64,
+    homes: u64,
+    /// Its next chunk, of those of all.
+    pub next: u64,
+    stride: u64,
+}
+
+/// The keys of a chunk.
+pub(crate) type Chunk = StepBy<Range<u64>>;
+
+impl Share {
+    /// That of the auditor at this seat.
+    pub fn new(seat: Seat, rows: u64, most: u64) -> Self {
+        Share { rows, most, homes: seat.homes.into(), next: seat.worker as u64, stride: seat.workers as u64 }
+    }
+
+    /// Chunks that it has not taken yet.
+    pub fn left(&self) -> u64 {
+        let all = self.homes * self.rows.div_ceil(self.homes).div_ceil(self.most);
+        all.saturating_sub(self.next).div_ceil(self.stride)
+    }
+
+    /// The next chunk; of a share of which nothing is left, an empty one.
+    pub fn take(&mut self) -> Chunk {
+        let of_part = self.homes.saturating_mul(self.most);
+        let first = (self.next / self.homes).saturating_mul(of_part).saturating_add(self.next % self.homes);
+        self.next = self.next.saturating_add(self.stride);
+        let end = self.rows.min(first.saturating_add(of_part));
+        (first.min(end)..end).step_by(self.homes as usize)
+    }
+}
+
+#[cfg(test)]
+mod share {
+    use super::*;
+    use proptest::prelude::{any, prop_assert, prop_assert_eq, proptest};
+
+    proptest! {
+        #[test]
+        fn shares_have_every_key_once_and_are_at_home(
+            rows in 1..5000u64,
+            most in 1..70u64,
+            homes in 1..20u32,
+            times in 1..4usize,
+            workers in 1..30usize,
+            fits in any::<bool>(),
+        ) {
+            let workers = if fits { homes as usize * times } else { workers };
+            let mut read = Vec::new();
+            for worker in 0..workers {
+                let seat = Seat::new(worker, workers, 1).over(homes);
+                let mut share = Share::new(seat, rows, most);
+                for _ in 0..share.left() {
+                    let chunk = share.take();
+                    prop_assert!(chunk.clone().count() as u64 <= most);
+                    prop_assert!(!fits || chunk.clone().all(|key| key % u64::from(homes) == u64::from(seat.home().0)));
+                    read.extend(chunk);
+                }
+                prop_assert_eq!((share.left(), share.take().count()), (0, 0));
+            }
+            read.sort_unstable();
+            prop_assert_eq!(read, (0..rows).collect::<Vec<_>>());
+        }
     }
 }

@@ -123,13 +123,22 @@ impl Touches {
     }
 }
 
+/// Transactions that are drawn ahead and in flight, of most workers.
+const MOST_AT_A_TIME: usize = 32;
+
 /// The memory of transactions that have ended, for those that are drawn.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Spare(Vec<Touches>);
 
 impl Spare {
-    /// None yet, in memory of one that has ended, if there is any. Soon there always is: a client's transactions are no more than are
-    /// drawn ahead and in flight.
+    /// For as many as most workers have at a time. Whose worker has more allocates when it first does.
+    pub(crate) fn new() -> Self {
+        let mut spare = Vec::with_capacity(2 * MOST_AT_A_TIME);
+        spare.resize_with(MOST_AT_A_TIME, Touches::new);
+        Spare(spare)
+    }
+
+    /// None yet, in memory of one that has ended, if there is any.
     #[inline]
     pub(crate) fn take(&mut self) -> Touches {
         self.0.pop().unwrap_or_else(Touches::new)

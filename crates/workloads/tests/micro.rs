@@ -6,6 +6,7 @@ use common::{Store, Touched, deviation, parameters, seat, touched_as_planned, tr
 use contract::{Access, Client, Key, Outcome, PartitionFunction, Procedure, TableId, Workload};
 use std::collections::HashSet;
 use workloads::Micro;
+use workloads::audit::Audit;
 use workloads::micro::{Auditor, Violation};
 
 fn micro(given: &[(&str, &str)]) -> Micro {
@@ -282,7 +283,7 @@ fn audited_by(count: usize, workload: &Micro, store: &mut Store<'_, Micro>) -> V
     let audit = workload.audit();
     let mut auditors: Vec<Auditor> =
         (0..count).map(|worker| audit.client(contract::Seat::new(worker, count, 1))).collect();
-    for _ in 0..audit.transactions(count) {
+    for _ in 0..audit.assign(&mut auditors) {
         for auditor in &mut auditors {
             let transaction = auditor.next();
             let outcome = transaction.run(store).expect("the store never aborts");
@@ -361,7 +362,7 @@ fn the_audit_plans_what_it_reads() {
     let audit = workload.audit();
     let mut auditor = audit.client(contract::Seat::new(0, 1, 1));
     let mut read = vec![];
-    for _ in 0..audit.transactions(1) + 2 {
+    for _ in 0..audit.assign(std::slice::from_mut(&mut auditor)) + 2 {
         read.extend(keys(&touched_as_planned(&audit, &mut auditor)));
     }
     assert_eq!(read, (0..1001).collect::<Vec<_>>(), "every row once, and then nothing");

@@ -7,6 +7,7 @@ use common::{Store, Touched, assert_declared, deviation, parameters, planned, se
 use contract::{Access, Client, Key, Outcome, Procedure, TableId, Workload};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use workloads::SmallBank;
+use workloads::audit::Audit;
 use workloads::smallbank::{Auditor, SmallBankClient, Violation};
 
 const ACCOUNTS: TableId = TableId(0);
@@ -259,7 +260,7 @@ fn audited_by(count: usize, workload: &SmallBank, store: &mut Store<'_, SmallBan
     let audit = workload.audit();
     let mut auditors: Vec<Auditor> =
         (0..count).map(|worker| audit.client(contract::Seat::new(worker, count, 1))).collect();
-    for _ in 0..audit.transactions(count) {
+    for _ in 0..audit.assign(&mut auditors) {
         for auditor in &mut auditors {
             let transaction = auditor.next();
             let outcome = transaction.run(store).expect("the store never aborts");
@@ -322,7 +323,7 @@ fn the_audit_plans_what_it_reads() {
     let audit = workload.audit();
     let mut auditor = audit.client(contract::Seat::new(0, 1, 1));
     let mut read = vec![];
-    for _ in 0..audit.transactions(1) + 2 {
+    for _ in 0..audit.assign(std::slice::from_mut(&mut auditor)) + 2 {
         read.extend(touched_as_planned(&audit, &mut auditor));
     }
     assert_eq!(read.len(), 400, "every account once, and then nothing");

@@ -7,7 +7,7 @@
 
 use super::transaction::Row;
 use super::{Micro, MicroClient, TABLE};
-use crate::audit::{Audited, Finding};
+use crate::audit::{Audited, Chunk, Finding, Share};
 use contract::telling::{tell, told};
 use contract::{
     Abort, Client, Completion, Key, Outcome, Plan, Procedure, Seat, Span, TableDescription, TableId,
@@ -16,7 +16,6 @@ use contract::{
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::fmt;
-use std::ops::Range;
 
 /// Rows that an auditor reads in one transaction.
 const CHUNK: u64 = 64;
@@ -30,15 +29,6 @@ pub struct Audit<'a> {
 impl<'a> Audit<'a> {
     pub(super) fn new(micro: &'a Micro) -> Self {
         Audit { micro }
-    }
-
-    /// Transactions that each of `clients` auditors must end for the audit to be complete. They need not be as many
-    /// as there were clients before: asymmetric delegation, say, has fewer clients than workers.
-    ///
-    /// Panics without clients.
-    pub fn transactions(&self, clients: usize) -> u64 {
-        assert!(clients > 0, "an audit without auditors");
-        self.rows().div_ceil(CHUNK).div_ceil(clients as u64)
     }
 
     /// What the auditors found, against what the clients committed.
@@ -80,7 +70,7 @@ impl Audited for Micro {
 
 impl crate::audit::Audit<MicroClient> for Audit<'_> {
     fn assign(&self, auditors: &mut [Auditor]) -> u64 {
-        auditors.iter().map(Auditor::chunks).max().expect("an audit without auditors")
+        auditors.iter().map(|auditor| auditor.share.left()).max().expect("an audit without auditors")
     }
 
     fn verdict(&self, clients: &[MicroClient], auditors: &[Auditor]) -> Result<(), Finding> {
@@ -105,38 +95,22 @@ impl Workload for Audit<'_> {
     }
 
     fn client(&self, seat: Seat) -> Auditor {
-        Auditor {
-            next: (seat.worker as u64).saturating_mul(CHUNK),
-            stride: (seat.workers as u64).saturating_mul(CHUNK),
-            rows: self.rows(),
-            found: Found::default(),
-        }
+        Auditor { share: Share::new(seat, self.rows(), CHUNK), found: Found::default() }
     }
 }
 
 /// Reads its share of the rows.
 #[derive(Clone, Debug)]
 pub struct Auditor {
-    next: u64,
-    stride: u64,
-    rows: u64,
+    share: Share,
     found: Found,
-}
-
-impl Auditor {
-    /// Chunks that it has not been given yet.
-    fn chunks(&self) -> u64 {
-        self.rows.saturating_sub(self.next).div_ceil(self.stride)
-    }
 }
 
 impl Client for Auditor {
     type Procedure = AuditTransaction;
 
     fn next(&mut self) -> AuditTransaction {
-        let first = self.next.min(self.rows);
-        self.next = first.saturating_add(self.stride);
-        AuditTransaction { keys: first..self.rows.min(first + CHUNK), found: Cell::default() }
+        AuditTransaction { keys: self.share.take(), found: Cell::default() }
     }
 
     fn finished(&mut self, transaction: AuditTransaction, completion: &Completion<'_>) {
@@ -146,11 +120,11 @@ impl Client for Auditor {
     }
 
     fn tell(&self, into: &mut Vec<u8>) {
-        tell(&(self.next, self.found), into);
+        tell(&(self.share.next, self.found), into);
     }
 
     fn hear(&mut self, heard: &[u8]) -> Option<()> {
-        (self.next, self.found) = told(heard)?;
+        (self.share.next, self.found) = told(heard)?;
         Some(())
     }
 }
@@ -158,7 +132,7 @@ impl Client for Auditor {
 /// Reads one chunk of rows.
 #[derive(Debug)]
 pub struct AuditTransaction {
-    keys: Range<u64>,
+    keys: Chunk,
     found: Cell<Found>,
 }
 

@@ -84,7 +84,7 @@ impl MicroClient {
                 Writes::Home => Update::Home(seat),
             },
             order: parameters.order,
-            spare: Spare::default(),
+            spare: Spare::new(),
             committed_updates: 0,
         }
     }

@@ -6,7 +6,7 @@
 
 use super::rows::Balance;
 use super::{CHECKING, SAVINGS, SmallBank, SmallBankClient};
-use crate::audit::{Audited, Finding};
+use crate::audit::{Audited, Chunk, Finding, Share};
 use contract::telling::{tell, told};
 use contract::{
     Abort, Access, Client, Completion, Key, Outcome, Plan, Procedure, Seat, Span, TableDescription, TableId,
@@ -15,7 +15,6 @@ use contract::{
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 use std::fmt;
-use std::ops::Range;
 
 /// Customers that an auditor visits in one transaction.
 const CHUNK: u64 = 32;
@@ -29,15 +28,6 @@ pub struct Audit<'a> {
 impl<'a> Audit<'a> {
     pub(super) fn new(bank: &'a SmallBank) -> Self {
         Audit { bank }
-    }
-
-    /// Transactions that each of `clients` auditors must end for the audit to be complete. They need not be as many as
-    /// there were clients before.
-    ///
-    /// Panics without clients.
-    pub fn transactions(&self, clients: usize) -> u64 {
-        assert!(clients > 0, "an audit without auditors");
-        self.bank.customers().div_ceil(CHUNK).div_ceil(clients as u64)
     }
 
     /// What the auditors found, against what the clients brought in.
@@ -75,7 +65,7 @@ impl Audited for SmallBank {
 
 impl crate::audit::Audit<SmallBankClient> for Audit<'_> {
     fn assign(&self, auditors: &mut [Auditor]) -> u64 {
-        auditors.iter().map(Auditor::chunks).max().expect("an audit without auditors")
+        auditors.iter().map(|auditor| auditor.share.left()).max().expect("an audit without auditors")
     }
 
     fn verdict(&self, clients: &[SmallBankClient], auditors: &[Auditor]) -> Result<(), Finding> {
@@ -100,38 +90,22 @@ impl Workload for Audit<'_> {
     }
 
     fn client(&self, seat: Seat) -> Auditor {
-        Auditor {
-            next: (seat.worker as u64).saturating_mul(CHUNK),
-            stride: (seat.workers as u64).saturating_mul(CHUNK),
-            customers: self.bank.customers(),
-            found: Found::default(),
-        }
+        Auditor { share: Share::new(seat, self.bank.customers(), CHUNK), found: Found::default() }
     }
 }
 
 /// Counts the money of its share of the customers.
 #[derive(Clone, Debug)]
 pub struct Auditor {
-    next: u64,
-    stride: u64,
-    customers: u64,
+    share: Share,
     found: Found,
-}
-
-impl Auditor {
-    /// Chunks that it has not been given yet.
-    fn chunks(&self) -> u64 {
-        self.customers.saturating_sub(self.next).div_ceil(self.stride)
-    }
 }
 
 impl Client for Auditor {
     type Procedure = AuditTransaction;
 
     fn next(&mut self) -> AuditTransaction {
-        let first = self.next.min(self.customers);
-        self.next = first.saturating_add(self.stride);
-        AuditTransaction { customers: first..self.customers.min(first + CHUNK), found: Cell::default() }
+        AuditTransaction { customers: self.share.take(), found: Cell::default() }
     }
 
     fn finished(&mut self, transaction: AuditTransaction, completion: &Completion<'_>) {
@@ -141,11 +115,11 @@ impl Client for Auditor {
     }
 
     fn tell(&self, into: &mut Vec<u8>) {
-        tell(&(self.next, self.found), into);
+        tell(&(self.share.next, self.found), into);
     }
 
     fn hear(&mut self, heard: &[u8]) -> Option<()> {
-        (self.next, self.found) = told(heard)?;
+        (self.share.next, self.found) = told(heard)?;
         Some(())
     }
 }
@@ -153,7 +127,7 @@ impl Client for Auditor {
 /// Counts the money of one chunk of customers.
 #[derive(Debug)]
 pub struct AuditTransaction {
-    customers: Range<u64>,
+    customers: Chunk,
     found: Cell<Found>,
 }
 

@@ -82,7 +82,7 @@ impl YcsbClient {
             latest,
             sequences: parameters.inserts().then(|| Sequences::new(records, seat, latest)),
             locality,
-            spare: Spare::default(),
+            spare: Spare::new(),
         }
     }
 

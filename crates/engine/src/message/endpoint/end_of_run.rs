@@ -78,6 +78,23 @@ mod tests {
     use crate::protocol::SlotId;
     use contract::ChannelName;
 
+    /// A branch has panicked somewhere, so that nobody waits; another one is prepared here, and its coordinator has decided.
+    #[test]
+    fn who_closes_a_run_that_breaks_off_has_heard_what_was_decided() {
+        let channels = Channels::open(ChannelName::SharedMemory, TWO);
+        let grants = Grants::new(TWO.slots(), None);
+        let mut one = Endpoint::new(&channels, TWO);
+        let mut other = Endpoint::new(&channels, Position { instance: 1, ..TWO });
+        one.break_off();
+        assert!(!other.communicate(&grants) && other.is_broken());
+        one.send_to_branch(1, 0, b"commit");
+        assert!(other.all_have_finished(), "nobody waits for the others");
+        other.close(&grants);
+        let mut message = Vec::new();
+        assert!(other.take(other.position.branch_slot(0, 0), &mut message));
+        assert_eq!(message, b"commit");
+    }
+
     /// Who serves until all have finished has all that was sent before, and tells every slot; who leaves leaves nothing behind.
     #[test]
     fn a_run_ends_with_everybodys_last_word() {
