@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::Builder;
 
-/// Who are asked at a time. Whoever comes beside is hung up on.
+/// Who are asked at a time.
 pub(crate) const MOST_STRANGERS: usize = 32;
 
 /// Those who have not said who they are.
@@ -45,11 +45,13 @@ impl<T: Send + 'static> Door<T> {
         Door { strangers: Strangers::default(), tells, told }
     }
 
+    /// Room for one more; `None`: not until one of those who are asked has spoken, or has not for too long.
+    pub fn enter(&self) -> Option<Stranger> {
+        self.strangers.enter()
+    }
+
     /// Asks one by `asks`, which comes to an end, whatever he says.
-    pub fn ask(&self, asks: impl FnOnce() -> T + Send + 'static) -> io::Result<()> {
-        let Some(stranger) = self.strangers.enter() else {
-            return Err(io::Error::other(format!("{MOST_STRANGERS} others have not said who they are")));
-        };
+    pub fn ask(&self, stranger: Stranger, asks: impl FnOnce() -> T + Send + 'static) -> io::Result<()> {
         let tells = self.tells.clone();
         let asking = move || {
             // Nobody may wait any more.
@@ -73,13 +75,14 @@ mod tests {
     #[test]
     fn who_says_nothing_keeps_nobody_waiting_and_there_is_room_for_so_many() {
         let door = Door::new();
+        let enter = || door.enter().expect("room");
         let mut silent = Vec::new();
         for number in 0..MOST_STRANGERS - 1 {
             let (speaks, says) = mpsc::channel::<()>();
             silent.push(speaks);
-            door.ask(move || says.recv().ok().map(|()| number)).expect("room");
+            door.ask(enter(), move || says.recv().ok().map(|()| number)).expect("a thread");
         }
-        door.ask(|| Some(7)).expect("room");
+        door.ask(enter(), || Some(7)).expect("a thread");
         let told = |door: &Door<Option<usize>>| {
             loop {
                 match door.told() {
@@ -94,8 +97,8 @@ mod tests {
         while door.strangers.0.load(Ordering::Relaxed) == MOST_STRANGERS {
             thread::yield_now();
         }
-        door.ask(move || says.recv().ok().map(|()| 0)).expect("room for one");
-        assert!(door.ask(|| Some(8)).is_err(), "no room");
+        door.ask(enter(), move || says.recv().ok().map(|()| 0)).expect("a thread");
+        assert!(door.enter().is_none(), "no room");
         drop(silent);
         assert_eq!(told(&door), None);
     }

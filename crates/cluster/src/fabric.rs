@@ -199,13 +199,14 @@ impl Meeting {
                     _ => return Err(format!("there are two processes of number {number}")),
                 },
                 Some(Err(why)) => closed(why),
-                None => match self.listener.accept() {
-                    Ok((stream, _)) => {
+                // Those who come beside wait until there is room: they may be processes of the run.
+                None => match door.enter().map(|stranger| (self.listener.accept(), stranger)) {
+                    Some((Ok((stream, _)), stranger)) => {
                         let credentials = self.credentials.clone();
-                        door.ask(move || who_is(stream, &credentials)).unwrap_or_else(closed);
+                        door.ask(stranger, move || who_is(stream, &credentials)).unwrap_or_else(closed);
                     }
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(LOOK_AGAIN),
-                    Err(error) => closed(error),
+                    Some((Err(error), _)) if error.kind() != io::ErrorKind::WouldBlock => closed(error),
+                    Some(_) | None => thread::sleep(LOOK_AGAIN),
                 },
             }
         }

@@ -31,7 +31,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use std::{fs, process};
+use std::{fs, process, thread};
 
 /// For all connections of a node to be made, whoever else comes meanwhile.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -218,9 +218,14 @@ impl Mesh {
         while awaited > 0 {
             let patience = left(until)?.min(LOOK_AGAIN);
             let Some(told) = door.told() else {
+                // Those who come beside wait until there is room: they may be nodes.
+                let Some(stranger) = door.enter() else {
+                    thread::sleep(patience);
+                    continue;
+                };
                 if let Some((stream, from)) = listener.accept(patience)? {
                     let (credentials, refused) = (self.credentials.clone(), from.clone());
-                    let asked = door.ask(move || (place_of(stream, &credentials), from));
+                    let asked = door.ask(stranger, move || (place_of(stream, &credentials), from));
                     if let Err(why) = asked {
                         eprintln!("trireme: a connection from {refused} is closed: {why}");
                     }

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | ready | came from another worker, were granted what they waited for, or wait no longer | first: they hold locks |
 //! | wanted | did nothing until somebody wanted it of them, which somebody does now | next: they hold nothing, and others wait for them |
-//! | retrying | have slept after an abort, or only looked whether they can go on | next: they hold nothing |
+//! | retrying | have slept after an abort, or looked whether they can go on | next |
 //! | idle | are at home between two transactions | last, the one that ran last first: its stack is in the cache |
 //! | sleeping, parked | wait for a time; for a grant, until a time at most, or for somebody to want something of them | not yet |
 //! | outbound | found the ring to where they go full | elsewhere |
@@ -12,7 +12,7 @@
 //! Those that are parked are resumed now and then though nothing was granted, to see whether they wait for ever.
 //!
 //! So a transaction is begun only when nothing that was begun can go on, and one that was aborted does not take the
-//! thread from one that holds the lock it wants. Behind one that has looked in vain a transaction is begun first: what it looks for may take long to come, from another instance.
+//! thread from one that holds the lock it wants.
 
 use super::{Fiber, Idleness, Parcel, Suspension};
 use crate::facade::clock::{self, Ticks};
@@ -33,8 +33,6 @@ pub(crate) struct Scheduler<'e> {
     wanted: VecDeque<Fiber>,
     retrying: VecDeque<Fiber>,
     idle: Vec<Fiber>,
-    /// One has just looked in vain.
-    has_looked: bool,
     /// For those that are visited.
     visited: Vec<Fiber>,
     sleeping: Vec<(Ticks, Fiber)>,
@@ -96,7 +94,6 @@ impl<'e> Scheduler<'e> {
             wanted: VecDeque::with_capacity(all),
             retrying: VecDeque::with_capacity(all),
             living: fibers.len(),
-            has_looked: false,
             visited: Vec::with_capacity(fibers.len()),
             idle: fibers,
             sleeping: Vec::with_capacity(all),
@@ -168,9 +165,7 @@ impl<'e> Scheduler<'e> {
     #[inline]
     pub fn choose(&mut self) -> Option<Fiber> {
         let begun = self.ready.pop_front().or_else(|| self.wanted.pop_front());
-        let first =
-            begun.or_else(|| if std::mem::take(&mut self.has_looked) { self.idle.pop() } else { None });
-        let next = first.or_else(|| self.retrying.pop_front()).or_else(|| self.idle.pop());
+        let next = begun.or_else(|| self.retrying.pop_front()).or_else(|| self.idle.pop());
         if next.is_none() {
             self.none_can_go_on();
         }
@@ -226,7 +221,6 @@ impl<'e> Scheduler<'e> {
             Some(Suspension::Sleep(until)) => self.sleeping.push((until, fiber)),
             Some(Suspension::Look(until)) => {
                 self.sleeping.push((until, fiber));
-                self.has_looked = true;
                 return Turn::Looked;
             }
             Some(Suspension::Fetch) => self.ready.push_back(fiber),
@@ -353,33 +347,30 @@ mod tests {
         assert!(!scheduler.has_living());
     }
 
-    /// One looks for what does not come, and two begin one transaction after the other.
+    /// Only the last one runs, again and again, but for those who visit.
     #[test]
-    fn behind_one_that_has_looked_in_vain_another_begins() {
+    fn who_is_between_two_transactions_is_visited_in_order() {
         let (rings, grants) = (Rings::new(1), Grants::new(1, None));
         let ran = std::cell::RefCell::new(Vec::new());
-        let body = |name: char, looks: bool| {
+        let body = |name: char| {
             let ran = &ran;
             move |mut current: Current| {
                 for _ in 0..8 {
-                    current.suspend(if looks { Suspension::Look(Ticks(0)) } else { Suspension::Idle });
+                    current.suspend(Suspension::Idle);
                     ran.borrow_mut().push(name);
                 }
             }
         };
         // SAFETY: what they borrow outlives the scheduler, which stays here.
-        let fibers = unsafe {
-            vec![Fiber::new(body('a', false)), Fiber::new(body('b', false)), Fiber::new(body('c', true))]
-        };
+        let fibers = unsafe { ['a', 'b', 'c'].map(|name| Fiber::new(body(name))).into() };
         let mut scheduler = Scheduler::new(0, &rings, &grants, fibers, 3);
-        for _ in 0..8 {
-            let _ = scheduler.turn();
-        }
-        assert_eq!(ran.take(), ['c', 'b', 'c', 'b', 'c', 'b'], "and so does who looks");
-        // The first has not begun.
+        scheduler.open();
+        (0..3).for_each(|_| _ = scheduler.turn());
+        assert_eq!(ran.take(), ['c', 'c', 'c']);
         scheduler.visit_idle();
         scheduler.visit_idle();
-        assert_eq!(ran.take(), ['b', 'a', 'b'], "each once, in their order");
+        assert_eq!(ran.take(), ['a', 'b', 'c', 'a', 'b', 'c']);
+        assert_eq!((scheduler.turn(), ran.take()), (Turn::Ran, vec!['c']));
         while scheduler.has_living() {
             let _ = scheduler.turn();
         }

@@ -41,6 +41,22 @@ pub(super) struct Ended {
     pub sampled: bool,
 }
 
+/// Between two attempts, in no epoch until it is dropped, be it by a panic.
+struct Outside<'t, 'e, A: Architecture>(&'t mut Txn<'e, A>);
+
+impl<'t, 'e, A: Architecture> Outside<'t, 'e, A> {
+    fn of(txn: &'t mut Txn<'e, A>) -> Self {
+        txn.suspend();
+        Outside(txn)
+    }
+}
+
+impl<A: Architecture> Drop for Outside<'_, '_, A> {
+    fn drop(&mut self) {
+        self.0.resume();
+    }
+}
+
 /// One slot.
 pub(super) struct Slot<'e, A: Architecture, R = Whole> {
     pub txn: Txn<'e, A>,
@@ -215,9 +231,7 @@ impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
                         && let Some(precedence) = self.precedence
                         && precedence.is_due(attempts)
                     {
-                        self.txn.suspend();
-                        turn = Some(precedence.turn(&mut self.txn.architecture));
-                        self.txn.resume();
+                        turn = Some(precedence.turn(&mut Outside::of(&mut self.txn).0.architecture));
                     }
                     attempts = attempts.saturating_add(1);
                 }
@@ -257,9 +271,7 @@ impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
     #[cold]
     fn defer(&mut self, precedence: &Precedence) {
         let before = self.txn.stopwatch.enter(TimeClass::Wait);
-        self.txn.suspend();
-        precedence.defer(&mut self.txn.architecture);
-        self.txn.resume();
+        precedence.defer(&mut Outside::of(&mut self.txn).0.architecture);
         self.txn.stopwatch.enter(before);
     }
 

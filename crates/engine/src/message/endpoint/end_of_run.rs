@@ -19,12 +19,27 @@ impl Endpoint<'_> {
         self.is_broken || self.counterparts.iter().flatten().all(|counterpart| counterpart.has_finished)
     }
 
-    /// All transactions of all instances have ended: wakes the slots that wait for branches, to end. Of a run that breaks off, in which nobody waits for what the others finish with, it takes first what they have sent: a
+    /// All transactions of all instances have ended: wakes the slots that wait for branches, to end. Of a run that breaks off within a process, it takes first what the others have sent, up to that: a
     /// branch may be prepared, and its coordinator may have decided.
     pub fn close(&mut self, grants: &Grants) {
-        while self.is_broken && !self.channels.leave_process() && self.communicate_with_all(grants) {}
+        let mut spin = cpu::Spin::new();
+        while self.is_broken && !self.channels.leave_process() && !self.has_heard_all() {
+            if !self.communicate_with_all(grants) {
+                spin.pause();
+            }
+        }
         self.is_closed = true;
         self.wake_all(grants);
+    }
+
+    /// Whether all that was sent is on its way, and every other that is not lost has told that its transactions have ended.
+    fn has_heard_all(&self) -> bool {
+        let mut all = vec![true; self.counterparts.len()];
+        for (instance, counterpart) in self.counterparts.iter().enumerate() {
+            all[instance] = counterpart.as_ref().is_none_or(|counterpart| counterpart.has_finished);
+        }
+        self.channels.with_lost(|lost| lost.iter().for_each(|lost| all[lost.instance] = true));
+        self.is_flushed() && all.iter().all(|has| *has)
     }
 
     /// All branches have ended: takes what the others sent, until nothing more comes.
@@ -89,6 +104,7 @@ mod tests {
         assert!(!other.communicate(&grants) && other.is_broken());
         one.send_to_branch(1, 0, b"commit");
         assert!(other.all_have_finished(), "nobody waits for the others");
+        assert!(!one.all_have_finished(), "it has not looked");
         other.close(&grants);
         let mut message = Vec::new();
         assert!(other.take(other.position.branch_slot(0, 0), &mut message));
