@@ -46,9 +46,16 @@ struct Home<'e, C: Client> {
     others_are_quiescent: bool,
     /// Whether the one that ran has polled, and let others run for what had come.
     has_communicated: bool,
-    /// A new epoch has begun: those between two transactions go on to it, and no further.
+    /// In which the slots between two transactions are at least.
+    epoch: u64,
+    /// A slot has gone on to a later one.
+    has_later_epoch: bool,
+    /// Those between two transactions go on to the epoch, and no further.
     looks_at_epoch: bool,
 }
+
+/// Turns after which a worker looks for a new epoch itself: its fibers may be busy with what they have begun, or with branches.
+const LOOK_AT_EPOCH_EVERY: u32 = 64;
 
 impl<C: Client> Home<'_, C> {
     /// Something of the client's has panicked: no transaction is begun any more.
@@ -76,11 +83,11 @@ pub(crate) fn run<'e, A: InSlots<'e>, C: Client>(
         ended: 0,
         others_are_quiescent: false,
         has_communicated: false,
+        epoch: world.run.epochs.current(),
+        has_later_epoch: false,
         looks_at_epoch: false,
     };
     let place = &raw mut home;
-    // That all which are idle have at least gone on to.
-    let mut epoch = world.run.epochs.current();
     let body = |(number, allocations)| {
         let slot = SlotId((A::first_slot(world.state, me, slots) + number) as u32);
         // Epochs are of all workers.
@@ -110,16 +117,22 @@ pub(crate) fn run<'e, A: InSlots<'e>, C: Client>(
     scheduler.open();
     let mut spin = cpu::Spin::new();
     let mut polling = Polling::default();
-    let mut has_ended = false;
+    let (mut has_ended, mut turns) = (false, 0u32);
     loop {
-        let now = world.run.epochs.current();
-        if std::mem::replace(&mut epoch, now) != now {
-            // The fiber that ran last runs next, and those below it may be idle for as long as the run takes: nobody's epoch waits for theirs.
-            // SAFETY: no fiber runs.
-            unsafe { (*place).looks_at_epoch = true };
-            scheduler.visit_idle();
+        turns = turns.wrapping_add(1);
+        // SAFETY: no fiber runs.
+        let has_later_epoch = unsafe { std::mem::take(&mut (*place).has_later_epoch) };
+        if has_later_epoch || turns.is_multiple_of(LOOK_AT_EPOCH_EVERY) {
+            let now = world.run.epochs.current();
             // SAFETY: as above.
-            unsafe { (*place).looks_at_epoch = false };
+            if unsafe { std::mem::replace(&mut (*place).epoch, now) } != now {
+                // The fiber that ran last runs next, and those below it may be idle for as long as the run takes: nobody's epoch waits for theirs.
+                // SAFETY: as above.
+                unsafe { (*place).looks_at_epoch = true };
+                scheduler.visit_idle();
+                // SAFETY: as above.
+                unsafe { (*place).looks_at_epoch = false };
+            }
         }
         if A::is_slow(world.state) {
             scheduler.look();
@@ -217,8 +230,6 @@ fn live<'e, A: InSlots<'e>, C: Client>(
     let reach = txn.architecture.reach(options);
     let mut slot = Slot::new(txn, reach, world.run);
     let_others_run(&mut slot.txn, home);
-    // In which it was when others last ran.
-    let mut epoch = slot.txn.local_epoch();
     let polling_interval = A::polling_interval_ticks(world.state);
     // When the first transaction began since the worker has polled.
     let mut unpolled_since = None;
@@ -317,14 +328,13 @@ fn live<'e, A: InSlots<'e>, C: Client>(
             // SAFETY: as above.
             let at_home = unsafe { &mut *home };
             // Those below this one have to go on to a new epoch, too.
-            let may_stay = at_home.others_are_quiescent && slot.txn.local_epoch() == epoch;
+            let may_stay = at_home.others_are_quiescent && slot.txn.local_epoch() == at_home.epoch;
             let polls_in_place = slot.txn.architecture.was_local() && may_stay;
             if polls_in_place {
                 at_home.has_communicated = A::communicate(world.state);
             }
             if !polls_in_place || at_home.has_communicated {
                 let_others_run(&mut slot.txn, home);
-                epoch = slot.txn.local_epoch();
                 has_run = false;
                 continue;
             }
@@ -385,7 +395,14 @@ impl<C: Client> Fragments for AtHome<'_, C> {
 /// Lets others run, between two transactions. The slot goes on to each new epoch meanwhile. Called at home, with no borrow of it.
 fn let_others_run<'e, A: InSlots<'e>, C: Client>(txn: &mut Txn<'e, A>, home: *mut Home<'_, C>) {
     loop {
-        txn.go_on_to_epoch();
+        {
+            // SAFETY: as in `live`.
+            let at_home = unsafe { &mut *home };
+            if txn.local_epoch() < at_home.epoch {
+                txn.go_on_to_epoch();
+            }
+            at_home.has_later_epoch |= txn.local_epoch() > at_home.epoch;
+        }
         txn.architecture.let_others_run();
         // SAFETY: as in `live`.
         if !unsafe { &*home }.looks_at_epoch {

@@ -465,11 +465,9 @@ impl<'e, A: Architecture> Txn<'e, A> {
     }
 
     /// Between transactions: goes on to the global epoch.
-    #[inline(always)]
+    #[cold]
     pub fn go_on_to_epoch(&mut self) {
-        if self.epochs.current() != self.epoch {
-            self.clear();
-        }
+        self.clear();
     }
 
     /// The epoch that the slot is in, if it is in one.
