@@ -5,6 +5,9 @@
 //! statistics are touched by the worker's own fibers only, at home, and never across a suspension. A run ends when every
 //! worker's fibers have ended; until then, all of them may visit any worker.
 //!
+//! *Epochs.* An epoch is complete once every slot has gone on to a later one. The fiber that ended a transaction last begins the next, so that those below it may be between two transactions for as long as the run takes: where a
+//! slot has gone on, the worker lets all those go on, too.
+//!
 //! A procedure that panics is caught in its fiber, so that what it holds can be released by going there; the panic is
 //! passed on when the run has ended.
 
