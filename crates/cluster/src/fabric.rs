@@ -6,8 +6,8 @@
 
 use crate::assignment::{SECRET_BYTES, host};
 use crate::control::SILENCE;
-use crate::door::Door;
 use crate::handshake::{Credentials, End, random, shake};
+use crate::pending::Pending;
 use crate::secret::Secret;
 use crate::stream::{Stream, Until};
 use contract::telling::{tell, told};
@@ -187,23 +187,23 @@ impl Meeting {
     pub(crate) fn streams(&self) -> Result<Vec<Stream>, String> {
         let others = self.fabric.nodes() - 1;
         let mut streams: Vec<Option<Stream>> = std::iter::repeat_with(|| None).take(others).collect();
-        let (began, door) = (Instant::now(), Door::new());
+        let (began, pending) = (Instant::now(), Pending::new());
         let closed = |why: io::Error| eprintln!("trireme: a connection is closed: {why}");
         while let Some(missing) = streams.iter().position(Option::is_none) {
             if began.elapsed() > PATIENCE {
                 return Err(format!("process {} has not connected", missing + 1));
             }
-            match door.told() {
+            match pending.told() {
                 Some(Ok((stream, number))) => match streams.get_mut(usize::wrapping_sub(number, 1)) {
                     Some(place @ None) => *place = Some(stream),
                     _ => return Err(format!("there are two processes of number {number}")),
                 },
                 Some(Err(why)) => closed(why),
                 // Those who come beside wait until there is room: they may be processes of the run.
-                None => match door.enter().map(|stranger| (self.listener.accept(), stranger)) {
+                None => match pending.enter().map(|stranger| (self.listener.accept(), stranger)) {
                     Some((Ok((stream, _)), stranger)) => {
                         let credentials = self.credentials.clone();
-                        door.ask(stranger, move || who_is(stream, &credentials)).unwrap_or_else(closed);
+                        pending.ask(stranger, move || who_is(stream, &credentials)).unwrap_or_else(closed);
                     }
                     Some((Err(error), _)) if error.kind() != io::ErrorKind::WouldBlock => closed(error),
                     Some(_) | None => thread::sleep(LOOK_AGAIN),

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | [`file`](mod@file) | who takes part: a number of processes, or a cluster file |
 //! | [`handshake`] | who may: the same program, with the same secret |
-//! | `door` | where those are asked who connect |
+//! | `pending` | those who have connected and not said who they are |
 //! | [`stream`] | connections, of any kind |
 //! | [`tls`] | by what nodes prove who they are, where that is asked for |
 //! | [`encrypted`] | connections over TCP whose bytes are encrypted |
@@ -30,7 +30,6 @@
 mod assignment;
 pub mod control;
 mod descriptor;
-mod door;
 pub mod encrypted;
 pub mod engine;
 pub mod fabric;
@@ -40,6 +39,7 @@ pub mod handshake;
 pub mod launch;
 pub mod mesh;
 pub mod node;
+mod pending;
 pub mod secret;
 pub mod stream;
 pub mod tls;

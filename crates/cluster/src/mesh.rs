@@ -11,11 +11,11 @@
 //! its end tells that the other process has ended.
 
 use crate::descriptor;
-use crate::door::Door;
 use crate::encrypted::EncryptedSocket;
 use crate::fabric::{Fabric, Wire};
 use crate::group::Group;
 use crate::handshake::{Credentials, End, shake};
+use crate::pending::Pending;
 use crate::stream::{Stream, Until};
 use contract::telling::{tell, told};
 use contract::{ChannelName, Lost};
@@ -214,18 +214,18 @@ impl Mesh {
             }
         }
         let mut awaited = (self.nodes - 1 - self.number) * connections.len();
-        let door = Door::new();
+        let pending = Pending::new();
         while awaited > 0 {
             let patience = left(until)?.min(LOOK_AGAIN);
-            let Some(told) = door.told() else {
+            let Some(told) = pending.told() else {
                 // Those who come beside wait until there is room: they may be nodes.
-                let Some(stranger) = door.enter() else {
+                let Some(stranger) = pending.enter() else {
                     thread::sleep(patience);
                     continue;
                 };
                 if let Some((stream, from)) = listener.accept(patience)? {
                     let (credentials, refused) = (self.credentials.clone(), from.clone());
-                    let asked = door.ask(stranger, move || (place_of(stream, &credentials), from));
+                    let asked = pending.ask(stranger, move || (place_of(stream, &credentials), from));
                     if let Err(why) = asked {
                         eprintln!("trireme: a connection from {refused} is closed: {why}");
                     }

@@ -2,11 +2,11 @@
 
 use crate::assignment::{Assignment, host, receive, send};
 use crate::control::{Control, SILENCE};
-use crate::door::{MOST_STRANGERS, Strangers};
 use crate::fabric::{self, Fabric, Meeting, Met};
 use crate::group::{Founding, Group, heard};
 use crate::handshake::{Credentials, End, shake};
 use crate::launch::attach;
+use crate::pending::{MOST_STRANGERS, Strangers};
 use crate::stream::Stream;
 use machine::hardware::clock;
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! The records that one transaction touches, drawn ahead.
 //!
 //! A transaction is handed over by value several times in the measured loop, so its touches lie on the heap, whose memory the client uses
-//! again ([`Spare`]): inline, room for the most of them was moved each time, and took a third of the first cache for those that were drawn
+//! again ([`FreeList`]): inline, room for the most of them was moved each time, and took a third of the first cache for those that were drawn
 //! ahead. A touch is one word, with the key on top: sorting words sorts keys.
 
 use contract::{Access, Key};
@@ -128,14 +128,14 @@ const MOST_AT_A_TIME: usize = 32;
 
 /// The memory of transactions that have ended, for those that are drawn.
 #[derive(Clone, Debug)]
-pub(crate) struct Spare(Vec<Touches>);
+pub(crate) struct FreeList(Vec<Touches>);
 
-impl Spare {
-    /// For as many as most workers have at a time. Whose worker has more allocates when it first does.
+impl FreeList {
+    /// For as many as most workers have at a time. A client whose worker has more allocates when it first does.
     pub(crate) fn new() -> Self {
-        let mut spare = Vec::with_capacity(2 * MOST_AT_A_TIME);
-        spare.resize_with(MOST_AT_A_TIME, Touches::new);
-        Spare(spare)
+        let mut free = Vec::with_capacity(2 * MOST_AT_A_TIME);
+        free.resize_with(MOST_AT_A_TIME, Touches::new);
+        FreeList(free)
     }
 
     /// None yet, in memory of one that has ended, if there is any.

@@ -42,16 +42,16 @@ pub(super) struct Ended {
 }
 
 /// Between two attempts, in no epoch until it is dropped, be it by a panic.
-struct Outside<'t, 'e, A: Architecture>(&'t mut Txn<'e, A>);
+struct OutOfEpoch<'t, 'e, A: Architecture>(&'t mut Txn<'e, A>);
 
-impl<'t, 'e, A: Architecture> Outside<'t, 'e, A> {
+impl<'t, 'e, A: Architecture> OutOfEpoch<'t, 'e, A> {
     fn of(txn: &'t mut Txn<'e, A>) -> Self {
         txn.suspend();
-        Outside(txn)
+        OutOfEpoch(txn)
     }
 }
 
-impl<A: Architecture> Drop for Outside<'_, '_, A> {
+impl<A: Architecture> Drop for OutOfEpoch<'_, '_, A> {
     fn drop(&mut self) {
         self.0.resume();
     }
@@ -231,7 +231,7 @@ impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
                         && let Some(precedence) = self.precedence
                         && precedence.is_due(attempts)
                     {
-                        turn = Some(precedence.turn(&mut Outside::of(&mut self.txn).0.architecture));
+                        turn = Some(precedence.turn(&mut OutOfEpoch::of(&mut self.txn).0.architecture));
                     }
                     attempts = attempts.saturating_add(1);
                 }
@@ -271,7 +271,7 @@ impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
     #[cold]
     fn defer(&mut self, precedence: &Precedence) {
         let before = self.txn.stopwatch.enter(TimeClass::Wait);
-        precedence.defer(&mut Outside::of(&mut self.txn).0.architecture);
+        precedence.defer(&mut OutOfEpoch::of(&mut self.txn).0.architecture);
         self.txn.stopwatch.enter(before);
     }
 

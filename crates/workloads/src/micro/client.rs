@@ -4,7 +4,7 @@ use super::parameters::{HotFrom, MicroParameters, Order, Remote, Writes};
 use super::transaction::MicroTransaction;
 use crate::locality::{Draws, Rows};
 use crate::random::{Chance, generator};
-use crate::touches::{Spare, Touch, Touches};
+use crate::touches::{FreeList, Touch, Touches};
 use contract::telling::{tell, told};
 use contract::{Client, Completion, Key, Outcome, PartitionFunction, Seat};
 use fastrand::Rng;
@@ -17,7 +17,7 @@ pub struct MicroClient {
     cold: Cold,
     update: Update,
     order: Order,
-    spare: Spare,
+    free: FreeList,
     committed_updates: u64,
 }
 
@@ -84,7 +84,7 @@ impl MicroClient {
                 Writes::Home => Update::Home(seat),
             },
             order: parameters.order,
-            spare: Spare::new(),
+            free: FreeList::new(),
             committed_updates: 0,
         }
     }
@@ -128,7 +128,7 @@ impl Client for MicroClient {
 
     #[inline]
     fn next(&mut self) -> MicroTransaction {
-        let mut drawn = self.spare.take();
+        let mut drawn = self.free.take();
         let touches = &mut drawn;
         self.draw_set(touches, self.hot);
         let Cold { told, multi_partition, local } = self.cold;
@@ -149,15 +149,15 @@ impl Client for MicroClient {
         if completion.outcome == Outcome::Commit {
             self.committed_updates += transaction.touches.writes();
         }
-        self.spare.put(transaction.touches);
+        self.free.put(transaction.touches);
     }
 
     fn decode(&mut self, bytes: &[u8]) -> Option<MicroTransaction> {
-        Some(MicroTransaction { touches: self.spare.take().decode(bytes)? })
+        Some(MicroTransaction { touches: self.free.take().decode(bytes)? })
     }
 
     fn take_back(&mut self, fragment: MicroTransaction) {
-        self.spare.put(fragment.touches);
+        self.free.put(fragment.touches);
     }
 
     fn tell(&self, into: &mut Vec<u8>) {

@@ -8,7 +8,7 @@ use super::partitions::Locality;
 use super::sequences::Sequences;
 use super::transaction::{Shape, Updates, YcsbTransaction};
 use crate::random::{Chance, choose, generator};
-use crate::touches::{Spare, Touch, Touches};
+use crate::touches::{FreeList, Touch, Touches};
 use crate::zipf::Zipf;
 use contract::{Client, Completion, Outcome, Seat};
 use fastrand::Rng;
@@ -38,7 +38,7 @@ pub struct YcsbClient {
     sequences: Option<Sequences>,
     /// If transactions touch so many partitions; keys are then drawn of one of them.
     locality: Option<Locality>,
-    spare: Spare,
+    free: FreeList,
 }
 
 impl YcsbClient {
@@ -82,7 +82,7 @@ impl YcsbClient {
             latest,
             sequences: parameters.inserts().then(|| Sequences::new(records, seat, latest)),
             locality,
-            spare: Spare::new(),
+            free: FreeList::new(),
         }
     }
 
@@ -193,7 +193,7 @@ impl Client for YcsbClient {
 
     #[inline]
     fn next(&mut self) -> YcsbTransaction {
-        let mut transaction = YcsbTransaction::new(self.shape, self.spare.take());
+        let mut transaction = YcsbTransaction::new(self.shape, self.free.take());
         if self.latest || self.sequences.is_some() || self.lengths.is_some() {
             self.next_growing(&mut transaction);
         } else if self.locality.is_some() || self.hot.is_drawn() {
@@ -215,15 +215,15 @@ impl Client for YcsbClient {
         {
             transaction.tell(sequences);
         }
-        self.spare.put(transaction.touches);
+        self.free.put(transaction.touches);
     }
 
     fn decode(&mut self, bytes: &[u8]) -> Option<YcsbTransaction> {
-        YcsbTransaction::decode(self.shape, self.spare.take(), bytes)
+        YcsbTransaction::decode(self.shape, self.free.take(), bytes)
     }
 
     fn take_back(&mut self, fragment: YcsbTransaction) {
-        self.spare.put(fragment.touches);
+        self.free.put(fragment.touches);
     }
 }
 

@@ -2,7 +2,8 @@
 //! ends its branches, tells all others that nothing more comes, and reads until it was told that, too: nothing is lost that was on its way, and nothing is left for the
 //! next run.
 //!
-//! Who has lost an instance, or has a branch that has panicked, waits for nobody.
+//! Who has lost an instance, or has a branch that has panicked, waits for no transaction. Within a process he waits until all others have told that theirs have ended: what they
+//! decided came before. Between processes nobody does, and the log leaves out what is not there everywhere.
 
 use super::Endpoint;
 use super::counterpart::{Counterpart, END, FINISHED};
@@ -93,13 +94,16 @@ mod tests {
     use crate::protocol::SlotId;
     use contract::ChannelName;
 
+    fn two(channels: &Channels) -> [Endpoint<'_>; 2] {
+        [0, 1].map(|instance| Endpoint::new(channels, Position { instance, ..TWO }))
+    }
+
     /// A branch has panicked somewhere, so that nobody waits; another one is prepared here, and its coordinator has decided.
     #[test]
     fn who_closes_a_run_that_breaks_off_has_heard_what_was_decided() {
         let channels = Channels::open(ChannelName::SharedMemory, TWO);
         let grants = Grants::new(TWO.slots(), None);
-        let mut one = Endpoint::new(&channels, TWO);
-        let mut other = Endpoint::new(&channels, Position { instance: 1, ..TWO });
+        let [mut one, mut other] = two(&channels);
         one.break_off();
         assert!(!other.communicate(&grants) && other.is_broken());
         one.send_to_branch(1, 0, b"commit");
@@ -116,8 +120,7 @@ mod tests {
     fn a_run_ends_with_everybodys_last_word() {
         let channels = Channels::open(ChannelName::SharedMemory, TWO);
         let grants = Grants::new(TWO.slots(), None);
-        let mut one = Endpoint::new(&channels, TWO);
-        let mut other = Endpoint::new(&channels, Position { instance: 1, ..TWO });
+        let [mut one, mut other] = two(&channels);
         assert!(!other.all_have_finished());
         one.send_to_branch(1, 0, b"the last");
         assert!(!one.all_have_finished(), "it has not looked");

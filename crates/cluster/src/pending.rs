@@ -1,4 +1,5 @@
-//! Who connects is asked who he is on a thread of its own: one who says nothing keeps nobody else waiting.
+//! Connections that are pending: whoever has connected has not said who he is. Each is shaken hands over on a thread of its own, so that one who says nothing keeps nobody else waiting. There are
+//! [`MOST_STRANGERS`] at a time; who accepts takes room for one first, and leaves the others in the backlog of the listener: they may be nodes.
 
 use std::io;
 use std::sync::Arc;
@@ -31,18 +32,18 @@ impl Drop for Stranger {
     }
 }
 
-/// Where they are asked, and what they have said.
-pub(crate) struct Door<T> {
+/// Those of one listener, and what they have said.
+pub(crate) struct Pending<T> {
     strangers: Strangers,
     tells: Sender<T>,
     told: Receiver<T>,
 }
 
-impl<T: Send + 'static> Door<T> {
-    /// At which nobody is.
+impl<T: Send + 'static> Pending<T> {
+    /// None yet.
     pub fn new() -> Self {
         let (tells, told) = mpsc::channel();
-        Door { strangers: Strangers::default(), tells, told }
+        Pending { strangers: Strangers::default(), tells, told }
     }
 
     /// Room for one more; `None`: not until one of those who are asked has spoken, or has not for too long.
@@ -74,32 +75,32 @@ mod tests {
 
     #[test]
     fn who_says_nothing_keeps_nobody_waiting_and_there_is_room_for_so_many() {
-        let door = Door::new();
-        let enter = || door.enter().expect("room");
+        let pending = Pending::new();
+        let enter = || pending.enter().expect("room");
         let mut silent = Vec::new();
         for number in 0..MOST_STRANGERS - 1 {
             let (speaks, says) = mpsc::channel::<()>();
             silent.push(speaks);
-            door.ask(enter(), move || says.recv().ok().map(|()| number)).expect("a thread");
+            pending.ask(enter(), move || says.recv().ok().map(|()| number)).expect("a thread");
         }
-        door.ask(enter(), || Some(7)).expect("a thread");
-        let told = |door: &Door<Option<usize>>| {
+        pending.ask(enter(), || Some(7)).expect("a thread");
+        let told = |pending: &Pending<Option<usize>>| {
             loop {
-                match door.told() {
+                match pending.told() {
                     Some(told) => break told,
                     None => thread::yield_now(),
                 }
             }
         };
-        assert_eq!(told(&door), Some(7));
+        assert_eq!(told(&pending), Some(7));
         let (_speaks, says) = mpsc::channel::<()>();
         // The thread of the one that has spoken may not have ended.
-        while door.strangers.0.load(Ordering::Relaxed) == MOST_STRANGERS {
+        while pending.strangers.0.load(Ordering::Relaxed) == MOST_STRANGERS {
             thread::yield_now();
         }
-        door.ask(enter(), move || says.recv().ok().map(|()| 0)).expect("a thread");
-        assert!(door.enter().is_none(), "no room");
+        pending.ask(enter(), move || says.recv().ok().map(|()| 0)).expect("a thread");
+        assert!(pending.enter().is_none(), "no room");
         drop(silent);
-        assert_eq!(told(&door), None);
+        assert_eq!(told(&pending), None);
     }
 }
