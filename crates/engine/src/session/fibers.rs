@@ -404,7 +404,7 @@ fn let_others_run<'e, A: InSlots<'e>, C: Client>(txn: &mut Txn<'e, A>, home: *mu
             if txn.local_epoch() < at_home.epoch {
                 txn.go_on_to_epoch();
             }
-            debug_assert!(txn.local_epoch() >= at_home.epoch, "it is behind the others at home");
+            assert!(txn.local_epoch() >= at_home.epoch, "it is behind the others at home");
             at_home.has_later_epoch |= txn.local_epoch() > at_home.epoch;
         }
         txn.architecture.let_others_run();
