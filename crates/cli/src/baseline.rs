@@ -77,12 +77,13 @@ impl Baseline {
         let (quantity, tolerance) = (quantity(matches)?, tolerated(matches)?);
         let save = typed(matches, "save-baseline").map(str::to_owned);
         save.iter().try_for_each(|name| baselines::admit("save-baseline", name))?;
-        let beside = typed(matches, "baseline");
+        // It is held against by who tells what comes of it.
+        let beside = typed(matches, "baseline").filter(|_| nodes::speaks());
         let read = |name: &str| -> Result<(String, Recorded), Failure> {
             Ok((name.to_owned(), Recorded::read(&baselines::find(name, Path::new(baselines::FOLDER))?)?))
         };
         for option in ["by", "tolerance"] {
-            if typed(matches, option).is_some() && beside.is_none() {
+            if typed(matches, option).is_some() && typed(matches, "baseline").is_none() {
                 return Err(Failure::Usage(format!("--{option} is for --baseline, which is missing")));
             }
         }

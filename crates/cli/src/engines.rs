@@ -131,10 +131,22 @@ impl Machine {
             ChannelName::Mpi => return nodes::admit_within_process(engine.channel),
         };
         match there {
-            None if engine.instances != Instances::ONE => Err(Failure::Usage(format!(
-                "--channel {0}: {name} has no such sockets: its file has no table [channels.{0}]",
-                engine.channel
-            ))),
+            None if engine.instances != Instances::ONE => {
+                let has = |channel: &&ChannelName| match channel {
+                    ChannelName::SharedMemory => true,
+                    ChannelName::Unix => channels.unix.is_some(),
+                    ChannelName::Tcp => channels.tcp.is_some(),
+                    ChannelName::Mpi => false,
+                };
+                let there: Vec<&str> =
+                    ChannelName::ALL.iter().filter(has).map(|channel| channel.name()).collect();
+                let allowed = format!(
+                    "{}, for the file of {name} has no table [channels.{}]",
+                    there.join(", "),
+                    engine.channel
+                );
+                Err(BadValue::new("channel", engine.channel, allowed).into())
+            }
             _ => Ok(()),
         }
     }

@@ -21,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod agreement;
 mod answer;
 mod arguments;
 mod baseline;

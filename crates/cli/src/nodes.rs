@@ -145,7 +145,8 @@ fn of_processes(why: String) -> Failure {
 /// Refuses what does not go with processes that a fabric has started, before they are nodes.
 fn admit_meeting(matches: &ArgMatches, meeting: &Meeting) -> Result<(), Failure> {
     if meeting.nodes() < 2 {
-        return Err(of_processes("there is one; allowed: 2 or more".to_owned()));
+        let allowed = "there is one; allowed: 2 or more, started by mpirun --bind-to none -n N";
+        return Err(of_processes(allowed.to_owned()));
     }
     if let Some(cluster) = typed(matches, "cluster") {
         let allowed = "none: what has started the processes says which there are";
@@ -162,7 +163,9 @@ fn admit_meeting(matches: &ArgMatches, meeting: &Meeting) -> Result<(), Failure>
 fn admit_workers(matches: &ArgMatches, nodes: usize) -> Result<(), String> {
     let workers = typed(matches, "workers").and_then(|workers| workers.parse::<usize>().ok());
     match workers.filter(|workers| *workers > 0 && !workers.is_multiple_of(nodes)) {
-        Some(workers) => Err(format!("allowed: as many nodes as divide --workers, which are {workers}")),
+        Some(workers) => {
+            Err(format!("{nodes} nodes; allowed: as many as divide the {workers} workers of --workers"))
+        }
         None => Ok(()),
     }
 }
@@ -218,7 +221,7 @@ pub fn admit_within_process(channel: ChannelName) -> Result<(), Failure> {
 fn admit_channel(channel: ChannelName, is_one_host: bool, has_fabric: bool) -> Result<(), Failure> {
     match channel {
         ChannelName::Mpi if !has_fabric => {
-            let allowed = "another channel here; MPI with mpirun --bind-to none -n N trireme-mpi, whose crate is crates/mpi, and the same words";
+            let allowed = "shared-memory, unix, tcp; MPI with mpirun --bind-to none -n N trireme-mpi, whose crate is crates/mpi, and the same words";
             Err(BadValue::new("channel", channel, allowed).into())
         }
         ChannelName::SharedMemory | ChannelName::Unix if !is_one_host => {
@@ -336,8 +339,7 @@ pub fn leave<T>(done: Result<T, Failure>) -> (Result<T, Failure>, bool) {
     if !group.is_first() {
         forget_own_folder();
         if let Err(failure) = &done {
-            // The first one learns it in place of what it waits for.
-            let _ = group.exchange(&format!("a failure: {failure}"), Vec::new());
+            group.fail(&failure.to_string());
         }
     }
     // Who has dropped out in the meantime was not needed any more.

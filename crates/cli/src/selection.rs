@@ -197,11 +197,18 @@ pub fn architecture(matches: &ArgMatches) -> Result<ArchitectureName, Failure> {
 /// The architecture of a check: the one that was typed, or else its canary's.
 pub fn architecture_of_check(matches: &ArgMatches) -> Result<ArchitectureName, Failure> {
     match (typed(matches, "architecture"), typed(matches, "canary")) {
-        (None, Some(name)) if !is_between_nodes(name) => {
-            Ok(name.parse::<CanaryName>().map_err(BadValue::from)?.architecture())
-        }
+        (None, Some(name)) if !is_between_nodes(name) => Ok(canary(name)?.architecture()),
         _ => architecture(matches),
     }
+}
+
+/// A canary that takes the place of a protocol.
+pub fn canary(name: &str) -> Result<CanaryName, BadValue> {
+    name.parse().map_err(|_| {
+        let all: Vec<&str> = CanaryName::ALL.iter().map(|canary| canary.name()).collect();
+        let between = DeploymentCanary::ALL.map(DeploymentCanary::name).join(", ");
+        BadValue::new("canary", name, format!("{}; with --cluster {between}", all.join(", ")))
+    })
 }
 
 /// Whether a canary is one of what nodes do together, which goes with any protocol.

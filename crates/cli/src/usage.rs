@@ -8,6 +8,7 @@ use harness::Failure;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
+use workloads::Described;
 
 /// Says it on standard error, or prints the help that was asked for.
 pub fn explain(stopped: &clap::Error) -> ExitCode {
@@ -127,6 +128,12 @@ fn name_of(option: &str) -> &str {
 
 fn unknown_command(given: &str, commands: &[String]) -> String {
     let (what, allowed) = below(commands);
+    if given.ends_with(".toml") && commands.last().is_some_and(|last| last == Described::DESCRIPTION.name) {
+        return format!(
+            "unknown word '{given}'; the file of a workload stands in the place of its name: 'trireme {} {given}'",
+            commands[..commands.len() - 1].join(" ")
+        );
+    }
     if allowed.is_empty() {
         return format!("unknown word '{given}'; 'trireme {} --help' shows the options", commands.join(" "));
     }

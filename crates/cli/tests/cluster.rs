@@ -100,12 +100,12 @@ fn a_sweep_measures_what_is_a_deployment_of_the_nodes() {
     )
     .expect("a file");
     for (cluster, out, measured, left_out) in [
-        ("", "alone", 3, &["channel mpi: allowed: another channel here"][..]),
+        ("", "alone", 3, &["channel mpi: allowed: shared-memory, unix, tcp"][..]),
         (
             "--cluster 2",
             "together",
             2,
-            &["instances 1: allowed: 2 with --cluster", "channel mpi: allowed: another channel here"][..],
+            &["instances 1: allowed: 2 with --cluster", "channel mpi: allowed: shared-memory, unix, tcp"][..],
         ),
     ] {
         let out = folder.path().join(out);
@@ -139,7 +139,7 @@ fn what_does_not_fit_is_refused_in_words() {
         ("--cluster 2 --channel pigeons --workers 2", "allowed: shared-memory, unix, tcp, mpi"),
         ("--cluster 2 --channel mpi --workers 2", "mpirun --bind-to none -n N trireme-mpi"),
         ("--cluster 2 --instances 4 --workers 4", "allowed: 2 with --cluster"),
-        ("--cluster 2 --workers 3", "allowed: as many nodes as divide --workers, which are 3"),
+        ("--cluster 2 --workers 3", "2 nodes; allowed: as many as divide the 3 workers of --workers"),
         ("--cluster 99999 --workers 2", "allowed: 2 to 256 nodes"),
         ("--cluster 2 --workers 2 --global-ids on", "allowed: off with --cluster"),
         ("--cluster 2 --on machines/haswell-ex-4x18.toml --workers 2", "allowed: hardware with --cluster"),
@@ -264,21 +264,30 @@ fn a_node_of_the_first_ones_host_is_reached_from_others() {
 
 /// What an authority signs for nodes of this host: `NAME.pem`, `NAME.key`, and its own certificate in `NAME-ca.pem`.
 fn sign(folder: &Path, name: &str) {
+    let authority = authority(folder, name);
+    sign_for(folder, &authority, name, "127.0.0.1");
+}
+
+type Authority = CertifiedIssuer<'static, KeyPair>;
+
+/// An authority that signs.
+fn authority(folder: &Path, name: &str) -> Authority {
     let mut authority = CertificateParams::new(Vec::new()).expect("no addresses");
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     authority.distinguished_name.push(DnType::CommonName, name);
     let key = KeyPair::generate().expect("a key");
     let authority = CertifiedIssuer::self_signed(authority, key).expect("a certificate");
-    let node = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("an address");
+    fs::write(folder.join(format!("{name}-ca.pem")), authority.pem()).expect("a file");
+    authority
+}
+
+/// A certificate of an address, and its key.
+fn sign_for(folder: &Path, authority: &Authority, name: &str, address: &str) {
+    let node = CertificateParams::new(vec![address.to_owned()]).expect("an address");
     let key = KeyPair::generate().expect("a key");
-    let certificate = node.signed_by(&key, &authority).expect("a certificate");
-    for (file, text) in [
-        (format!("{name}.pem"), certificate.pem()),
-        (format!("{name}.key"), key.serialize_pem()),
-        (format!("{name}-ca.pem"), authority.pem()),
-    ] {
-        fs::write(folder.join(file), text).expect("a file");
-    }
+    let certificate = node.signed_by(&key, authority).expect("a certificate");
+    fs::write(folder.join(format!("{name}.pem")), certificate.pem()).expect("a file");
+    fs::write(folder.join(format!("{name}.key")), key.serialize_pem()).expect("a file");
 }
 
 /// Workers and the first node talk over TCP with a node that waits, and one that the first node starts.
@@ -287,7 +296,10 @@ fn what_nodes_say_is_encrypted_where_that_is_asked_for() {
     let folder = TempDir::new().expect("a folder");
     let at = |name: &str| folder.path().join(name).display().to_string();
     fs::write(at("secret"), "sixteen bytes, or more").expect("a file");
-    sign(folder.path(), "own");
+    let own_authority = authority(folder.path(), "own");
+    sign_for(folder.path(), &own_authority, "own", "127.0.0.1");
+    sign_for(folder.path(), &own_authority, "far", "10.0.0.9");
+    fs::copy(at("own-ca.pem"), at("far-ca.pem")).expect("a file");
     sign(folder.path(), "other");
     let proofs = format!(
         "--tls-certificate {} --tls-key {} --tls-authority {}",
@@ -322,6 +334,15 @@ fn what_nodes_say_is_encrypted_where_that_is_asked_for() {
         assert!(words(&refused).contains(of_node), "{}", words(&refused));
         node.says(of_first);
     }
+    // The first node's own certificate is looked at by workers that connect to it.
+    let refused = output(&format!("check micro --transactions 500 --channel tcp {}", cluster("far")));
+    assert_eq!(refused.status.code(), Some(1));
+    let said = words(&refused);
+    assert!(
+        said.contains("instance 1 has dropped out: it cannot connect to node 0, at 127.0.0.1:"),
+        "{said}"
+    );
+    node.says("it cannot connect to node 0");
     let mut stranger = TcpStream::connect(node.address).expect("it waits");
     stranger.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("room");
     node.says("it speaks plain text, where TLS is wanted");
@@ -585,4 +606,71 @@ fn what_was_acknowledged_survives_kills_at_all_instances() {
             assert!(words(&cut).contains("instance 1: the log ends at epoch"), "{}", words(&cut));
         }
     }
+}
+
+/// Every node reads the files that the command names: if they are not the same, nothing is measured.
+#[test]
+fn nodes_whose_files_differ_measure_nothing() {
+    let folder = TempDir::new().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("secret"), [7; 32]).expect("a file");
+    fs::create_dir(at("there")).expect("a folder");
+    let mut node = trireme("node --listen 127.0.0.1:0 --secret ../secret");
+    node.current_dir(at("there"));
+    let node = Waiting::by(node);
+    let text = format!("secret = \"secret\"\n[[node]]\n[[node]]\naddress = \"{}\"\n", node.address);
+    fs::write(at("cluster.toml"), text).expect("a file");
+    let run = |line: &str| {
+        let line = format!("{line} --workers 2 --cluster cluster.toml");
+        let ended = trireme(&line).current_dir(folder.path()).output().expect("the binary starts");
+        (ended.status.code(), words(&ended))
+    };
+    let refused = |line: &str, expected: &[&str]| {
+        let (code, said) = run(line);
+        assert_eq!(code, Some(2), "{line}: {said}");
+        for words in expected {
+            assert!(said.contains(words), "{line}: {said}");
+        }
+        node.says("the run is over");
+    };
+    let experiment = |multi_partition: u32| {
+        format!(
+            "workload = 'micro'\n[base]\nrecords = 1000\nhot = 0\noperations = 2\nremote = 'any-but-one'\nwarmup = '2ms'\nduration = '10ms'\n\
+             repeat = 1\n[axes]\nmulti-partition = [{multi_partition}]\nsystem = ['shared-everything no-wait']\n"
+        )
+    };
+    let there = at("there").canonicalize().expect("a folder").display().to_string();
+    fs::write(at("my.toml"), experiment(0)).expect("a file");
+    let sweep = "sweep my.toml --out results";
+    refused(sweep, &["node 1, at ", &there, "my.toml: no such file"]);
+    fs::write(at("there/my.toml"), experiment(100)).expect("a file");
+    refused(
+        sweep,
+        &["node 1, at ", &there, "would measure something else: multi-partition 100 there, 0 at the first"],
+    );
+    assert!(!at("results").exists(), "nothing is begun");
+    fs::write(at("there/my.toml"), experiment(0)).expect("a file");
+    let (code, said) = run(sweep);
+    assert_eq!(code, Some(0), "{said}");
+    node.says("sweep my.toml");
+    node.says("the run is over (exit status: 0)");
+
+    let bank = |rows: u32| {
+        format!(
+            "[tables.accounts]\nrows = {rows}\ncolumns = ['balance']\n[transactions.pay]\nweight = 1\ndraw = [{{ name = 'who', row_of = 'accounts', remote = 50 }}]\n\
+             steps = [{{ update = 'accounts', key = 'who', set = {{ balance = 'balance + 1' }} }}]\n"
+        )
+    };
+    fs::write(at("bank.toml"), bank(2000)).expect("a file");
+    fs::write(at("there/bank.toml"), bank(1000)).expect("a file");
+    for line in [
+        "run bank.toml --protocol no-wait --warmup 2ms --duration 10ms --repeat 1 --out run",
+        "compare bank.toml --warmup 2ms --duration 10ms --repeat 1 --out compare",
+        "check bank.toml --protocol silo --transactions 1000",
+    ] {
+        refused(line, &["node 1, at ", "would measure something else: contents "]);
+    }
+    fs::write(at("there/bank.toml"), bank(2000)).expect("a file");
+    let (code, said) = run("check bank.toml --protocol silo --transactions 1000");
+    assert_eq!(code, Some(0), "{said}");
 }

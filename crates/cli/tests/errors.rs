@@ -179,7 +179,7 @@ const LINES: &[(&str, &str)] = &[
     ("compare ycsb --workers 2 --in-flight 9999", "--in-flight 9999: allowed: 1 to "),
     (
         "run ycsb --protocol silo --workers 4 --instances 3",
-        "--instances 3: allowed: 1, 2, 4, for each of 4 workers has one",
+        "--instances 3: allowed: 1, 2, 4: each has as many of the 4 workers",
     ),
     (
         "run ycsb --protocol wait-die --workers 2 --instances 2",
@@ -191,7 +191,7 @@ const LINES: &[(&str, &str)] = &[
     ),
     (
         "run ycsb --protocol silo --workers 2 --instances 2 --durability group --log log --checkpoint-every 1s",
-        "--checkpoint-every 1s: allowed: never with --instances",
+        "--checkpoint-every 1s: allowed: 'never' with several instances",
     ),
     (
         "run ycsb --protocol wait-die --workers 2 --instances per-core",

@@ -14,7 +14,7 @@ use contract::{
 use engine::{Part, Store, ThisEngine};
 use machine::hardware::worker;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{self, PathBuf};
 
 /// See the module. Its functions panic in a process that is no node.
 pub struct Together;
@@ -41,10 +41,11 @@ fn all_or_own<T: serde::Serialize + serde::de::DeserializeOwned>(what: &str, own
     all.unwrap_or_else(|| vec![own])
 }
 
-/// Where this node's log is, in a folder that all share or that is each node's own.
+/// Where this node's log is, in a folder that all share or that is each node's own; from the root, so that whoever is told of it knows where.
 fn own_folders(folders: &[PathBuf]) -> Vec<PathBuf> {
     let own = format!("instance-{}", group().number());
-    folders.iter().map(|folder| folder.join(&own)).collect()
+    let below = |folder: &PathBuf| path::absolute(folder).unwrap_or_else(|_| folder.clone()).join(&own);
+    folders.iter().map(below).collect()
 }
 
 /// What this node has, if all have it.

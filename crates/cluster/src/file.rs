@@ -112,7 +112,7 @@ impl Cluster {
             let Some(typed) = node.address else { return Ok(None) };
             let allowed = match number {
                 0 => "none for the first node, which is the process that starts the run",
-                _ => "a number and a port, such as 10.0.0.2:7717",
+                _ => "an IP address and a port, such as 10.0.0.2:7717",
             };
             let address = typed.get_ref().parse().ok().filter(|_| number > 0);
             let refused =
@@ -232,7 +232,7 @@ mod tests {
             ("[[node]]\n[[node]]\nadress = \"\"", "line 3: unknown field"),
             (
                 "[[node]]\n[[node]]\naddress = \"somewhere\"",
-                "line 3: address somewhere: allowed: a number and a port",
+                "line 3: address somewhere: allowed: an IP address and a port",
             ),
             ("\n[[node]\n[[node]]", "line 2: "),
             ("\nsecret = \"absent\"\n[[node]]\n[[node]]", "line 2: the secret's file "),

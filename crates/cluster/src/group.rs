@@ -78,6 +78,9 @@ struct Said {
     bytes: Vec<u8>,
 }
 
+/// What a node says in place of what it is waited for at: it has failed.
+const FAILED: &str = "a failure";
+
 /// How long a child that is lost may take to have ended, to be asked how it did.
 const LAST_BREATH: Duration = Duration::from_millis(500);
 
@@ -227,6 +230,9 @@ impl Group {
             let lost = |why: String| self.lost().cloned().unwrap_or(Lost::new(instance, why));
             let bytes = control.receive().ok_or_else(|| lost("its process has ended".to_owned()))?;
             let said: Said = told(&bytes).ok_or_else(|| lost("what it said is no message".to_owned()))?;
+            if said.what == FAILED {
+                return Err(lost(format!("it has failed: {}", String::from_utf8_lossy(&said.bytes))));
+            }
             if said.what != what {
                 return Err(lost(format!("it is at '{}' where others are at '{what}'", said.what)));
             }
@@ -258,6 +264,24 @@ impl Group {
     /// What the first node says.
     pub fn from_first(&self, what: &str, own: Vec<u8>) -> Result<Vec<u8>, Lost> {
         Ok(self.exchange(what, own)?.swap_remove(0))
+    }
+
+    /// This node has failed: the first one learns why in place of what it waits for.
+    pub fn fail(&self, why: &str) {
+        // Nobody answers.
+        let _ = self.exchange(FAILED, why.as_bytes().to_vec());
+    }
+
+    /// This node cannot go on, and nobody waits for it here: all others are told. What has ended the run: this, unless another was lost before.
+    pub(crate) fn fails(&self, lost: Lost) -> Lost {
+        if !self.is_first() && self.lost().is_none() {
+            let mut bytes = Vec::new();
+            tell(&lost, &mut bytes);
+            // The first one, which tells the others. It may be lost, too.
+            self.others().for_each(|(_, first)| drop(first.send(Purpose::Lost, &bytes)));
+        }
+        self.lose(lost.clone());
+        self.lost().cloned().unwrap_or(lost)
     }
 
     /// A node is lost: nobody waits for it any more.

@@ -91,8 +91,8 @@ pub fn start(
     let mut hosts = vec![host()];
     let mut greeted = Vec::new();
     for (number, address) in (1..).zip(&cluster.others) {
-        let node =
-            Started::of(*address, &proofs).map_err(|error| format!("{}: {error}", described(number)))?;
+        let node = Started::of(*address, &proofs)
+            .map_err(|error| format!("{}: {}", described(number), why(&error)))?;
         // At once: who listens for strangers hangs up on one that says nothing for some seconds.
         let (node, its_host) =
             node.greet(&credentials).map_err(|why| format!("{}: {why}", described(number)))?;
@@ -116,6 +116,14 @@ pub fn start_by_fabric(meeting: &Meeting, line: &[String], cores: usize) -> Resu
     }
     let (credentials, fabric) = (meeting.credentials().clone(), Some(meeting.fabric()));
     Call { line, cores, credentials, fabric }.found(started, &hosts, described)
+}
+
+/// In words, why a node cannot be begun with.
+fn why(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => format!("{error}; does 'trireme node' wait there?"),
+        _ => error.to_string(),
+    }
 }
 
 /// What all nodes are to do, and how they know each other.

@@ -181,19 +181,16 @@ impl Mesh {
         connections.resize_with(workers, || std::iter::repeat_with(|| None).take(self.nodes).collect());
         let each = PATIENCE_FOR_EACH * ((self.nodes - 1) * workers) as u32;
         let until = Instant::now() + PATIENCE + each;
-        let connected = self.connect_all(channel, &listener, &addresses, &mut connections, until);
-        // Who has failed says so, for the others would wait.
-        let mut bytes = Vec::new();
-        tell(&connected.as_ref().err().map(|error: &io::Error| error.to_string()), &mut bytes);
-        let said = group.exchange("connected", bytes)?;
-        for (instance, said) in said.iter().enumerate() {
-            if let Some(why) = told::<Option<String>>(said).unwrap_or_default() {
-                return Err(Lost::new(instance, why));
-            }
+        let is_over = || group.lost().is_some();
+        let connected = self.connect_all(channel, &listener, &addresses, &mut connections, until, &is_over);
+        if let Err(error) = connected {
+            return Err(group.fails(Lost::new(self.number, error.to_string())));
         }
+        group.exchange("connected", Vec::new())?;
         Ok(connections)
     }
 
+    /// Gives up as soon as `is_over`.
     fn connect_all(
         &self,
         channel: ChannelName,
@@ -201,13 +198,17 @@ impl Mesh {
         addresses: &[Vec<u8>],
         connections: &mut Connections,
         until: Instant,
+        is_over: &dyn Fn() -> bool,
     ) -> io::Result<()> {
         for (node, address) in addresses[..self.number].iter().enumerate() {
             let address: String = told(address).ok_or(io::ErrorKind::InvalidData)?;
+            let in_vain = |error: io::Error| {
+                io::Error::other(format!("it cannot connect to node {node}, at {address}: {error}"))
+            };
             for (rank, connections) in connections.iter_mut().enumerate() {
-                let stream = listener.connect(&address, left(until)?)?;
+                let stream = listener.connect(&address, left(until)?).map_err(in_vain)?;
                 let shaken = shake(stream, End::Connects, &self.credentials, left(until)?);
-                let mut stream = shaken.map_err(refused)?;
+                let mut stream = shaken.map_err(refused).map_err(in_vain)?;
                 let place = [self.number as u32, rank as u32].map(u32::to_le_bytes);
                 stream.write_all(place.as_flattened())?;
                 connections[node] = Some(Connection::made(channel, stream, End::Connects)?);
@@ -216,6 +217,9 @@ impl Mesh {
         let mut awaited = (self.nodes - 1 - self.number) * connections.len();
         let pending = Pending::new();
         while awaited > 0 {
+            if is_over() {
+                return Err(too_late());
+            }
             let patience = left(until)?.min(LOOK_AGAIN);
             let Some(told) = pending.told() else {
                 // Those who come beside wait until there is room: they may be nodes.
@@ -422,7 +426,8 @@ mod tests {
         });
         let mut connections: Connections = vec![vec![None, None]];
         let until = Instant::now() + Duration::from_millis(300);
-        let connected = mesh.connect_all(ChannelName::Tcp, &listener, &[], &mut connections, until);
+        let connected =
+            mesh.connect_all(ChannelName::Tcp, &listener, &[], &mut connections, until, &|| false);
         assert_eq!(connected.map_err(|error| error.kind()), Err(io::ErrorKind::TimedOut));
         assert!(!strangers.is_finished(), "they come still");
     }

@@ -23,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const PATIENCE_FOR_ALL: Duration = Duration::from_secs(120);
 /// For whoever connects from somewhere to be known.
 const PATIENCE_WITH_STRANGERS: Duration = Duration::from_secs(5);
+/// For what a node does to end by itself, once the first has ended.
+const LAST_BREATH: Duration = Duration::from_millis(300);
 /// Bytes of why somebody is not known.
 const MOST_WORDS: u64 = 1 << 10;
 
@@ -101,7 +103,8 @@ fn take_part(
             if Group::get().is_some_and(Group::is_over) {
                 return;
             }
-            // Whatever it was: nobody waits for this node any more.
+            // Whatever it was: nobody waits for this node any more. What it does may end by itself, and say more.
+            thread::sleep(LAST_BREATH);
             ends();
             std::process::exit(1);
         }

@@ -751,7 +751,10 @@ impl fmt::Display for Lost {
         match acknowledged {
             None => Ok(()),
             Some(epoch) => {
-                write!(f, "; what was acknowledged, up to epoch {epoch}, is there once the log is recovered")
+                write!(
+                    f,
+                    "; what was acknowledged, up to epoch {epoch}, is there once the log is recovered (by recover, of the same folder and the same nodes)"
+                )
             }
         }
     }

@@ -162,8 +162,9 @@ pub(crate) fn arrange(
                 return Err(Misfit { option: "forwarding", value: "off".to_owned(), allowed });
             }
             let hosts = workers - options.cc_threads;
-            let why =
-                format!("for {hosts} workers that execute have at most {MOST_SLOTS} transactions in flight");
+            let why = format!(
+                "for workers that execute, here {hosts}, have at most {MOST_SLOTS} transactions in flight"
+            );
             if let Some(misfit) = misfit_of_fibers(hosts, options, &why) {
                 return Err(misfit);
             }
@@ -242,10 +243,10 @@ fn misfit_of_instances(
     if !workers.is_multiple_of(instances) {
         let fits = (1..=workers).filter(|instances| workers.is_multiple_of(*instances));
         let fits = fits.map(|instances| instances.to_string()).collect::<Vec<_>>().join(", ");
-        return misfit("instances", asked, format!("{fits}, for each of {workers} workers has one"));
+        return misfit("instances", asked, format!("{fits}: each has as many of the {workers} workers"));
     }
     if options.snapshots {
-        let allowed = "off with --instances, whose snapshots would be of different times".to_owned();
+        let allowed = "'off' with several instances, whose snapshots would be of different times".to_owned();
         return misfit("snapshots", "on".to_owned(), allowed);
     }
     let why = format!(
@@ -263,11 +264,11 @@ fn most_in_flight(workers: usize) -> usize {
 fn misfit_of_fibers(workers: usize, options: &EngineOptions, why: &str) -> Option<Misfit> {
     let most = most_in_flight(workers);
     let fits = options.in_flight != InFlight::Auto && options.in_flight.in_fibers() <= most;
-    (!fits).then(|| Misfit {
-        option: "in-flight",
-        value: options.in_flight.to_string(),
-        allowed: format!("1 to {most}, {why}"),
-    })
+    let allowed = match options.in_flight {
+        InFlight::Auto => format!("1 to {most}; auto is for shared-everything of one instance"),
+        InFlight::Default | InFlight::Told(_) => format!("1 to {most}, {why}"),
+    };
+    (!fits).then(|| Misfit { option: "in-flight", value: options.in_flight.to_string(), allowed })
 }
 
 /// The same under shared-everything.

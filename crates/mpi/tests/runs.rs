@@ -69,7 +69,7 @@ fn what_is_measured_over_mpi_is_audited_and_says_so() {
 #[test]
 fn what_does_not_fit_is_refused_in_words_by_one_process() {
     for (processes, line, allowed) in [
-        (2, "run micro --protocol no-wait --workers 3", "as many nodes as divide --workers, which are 3"),
+        (2, "run micro --protocol no-wait --workers 3", "as many as divide the 3 workers of --workers"),
         (2, "run micro --protocol no-wait --workers 2 --cluster 2", "what has started the processes says"),
         (2, "run micro --protocol no-wait --workers 2 --records many", "--records many"),
         (2, "run micro --protocol no-wait --workers 2 --pigeons", "--pigeons"),

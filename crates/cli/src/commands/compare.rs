@@ -2,6 +2,7 @@
 
 use super::run::{Admit, Idle, Measure};
 use super::verdict;
+use crate::agreement::{self, agreed};
 use crate::arguments::{measuring, system_list, typed, workloads};
 use crate::baseline::{self, Baseline};
 use crate::engines::{self, Job};
@@ -32,7 +33,8 @@ pub fn arguments() -> Command {
 pub fn compare(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let machine = selection::machine(matches)?;
     let (baseline, forms) = (Baseline::of(matches)?, export::typed_forms(matches)?);
-    let (mut subject, workload) = selection::subject(matches, machine, RunOptions::for_compare)?;
+    let subject = selection::subject(matches, machine, RunOptions::for_compare);
+    let (mut subject, workload) = agreed(subject, |(subject, _)| agreement::of_point(subject))?;
     subject.options.logging.each_apart = true;
     let (mut pairs, mut unmeasured) = machine.run(Supported { options: &subject.options });
     if let Some(given) = typed(matches, "only") {

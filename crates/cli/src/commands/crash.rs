@@ -295,9 +295,11 @@ fn told(summary: &CrashSummary, scenario: &Scenario) -> String {
             summary.killed_nodes, summary.channel_faults, summary.lost
         );
     }
+    // A run that ends because an instance was lost counts none.
+    let of_commits = if scenario.is_of_nodes() { String::new() } else { format!(" of {commits} commits") };
     let _ = writeln!(
         text,
-        "{points} crash points of {commits} commits: {with_acknowledged} after something was acknowledged, {with_left_out} with \
+        "{points} crash points{of_commits}: {with_acknowledged} after something was acknowledged, {with_left_out} with \
          transactions that had to be left out",
     );
     let _ = writeln!(

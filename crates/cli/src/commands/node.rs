@@ -13,9 +13,10 @@ use cluster::tls::{self, Files, Tls};
 use harness::text::durations;
 use harness::{BadValue, Failure};
 use machine::hardware::clock::Rehearsed;
+use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 
 /// What can be typed.
 pub fn arguments() -> Command {
@@ -187,9 +188,26 @@ fn attached(kind: &str, matches: &ArgMatches) -> Result<ExitCode, Failure> {
         cluster::rehearse(clock);
     }
     nodes::is_attached();
-    let attached = cluster::node::attached(kind, credentials, nodes::forget_own_folder);
+    // A node of the first one's host is told of there.
+    let says = kind == "tcp";
+    let log = move |what: &str| {
+        if says {
+            // Of this process nothing else is said; nobody may be listening.
+            let _ = writeln!(io::stderr(), "trireme node: process {}: {what}", process::id());
+        }
+    };
+    let ends = move || {
+        nodes::forget_own_folder();
+        log("the first node has ended, or cannot be reached");
+    };
+    let attached = cluster::node::attached(kind, credentials, ends);
     let (words, _) = attached.map_err(|error| failed(error.to_string()))?;
-    carry_out_words(words)
+    log(&words.join(" "));
+    let done = carry_out_words(words);
+    if let Err(failure) = &done {
+        log(&failure.to_string());
+    }
+    done
 }
 
 /// Carries out a line that the first node has read already.

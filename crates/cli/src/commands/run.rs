@@ -1,6 +1,7 @@
 //! `run`: one system over one workload.
 
 use super::verdict;
+use crate::agreement::{self, agreed};
 use crate::arguments::{measuring, system, workloads};
 use crate::baseline::{self, Baseline};
 use crate::engines::{self, Job, Machine};
@@ -32,7 +33,8 @@ pub fn arguments() -> Command {
 pub fn run(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let machine = selection::machine(matches)?;
     let (baseline, forms) = (Baseline::of(matches)?, export::typed_forms(matches)?);
-    let (mut subject, workload) = selection::subject(matches, machine, RunOptions::for_run)?;
+    let subject = selection::subject(matches, machine, RunOptions::for_run);
+    let (mut subject, workload) = agreed(subject, |(subject, _)| agreement::of_point(subject))?;
     let pair = selection::pair(matches)?;
     machine.run(Admit { pairs: &[pair], options: &subject.options })?;
     let folder = selection::out(matches, "run", &subject.workload)?;

@@ -1,6 +1,7 @@
 //! `sweep`: an experiment file, point by point. What is finished is kept; the same line goes on with the rest.
 
 use super::{reproduce, verdict};
+use crate::agreement::{self, agreed};
 use crate::arguments::{default_of, measuring, typed};
 use crate::baseline::{self, Baseline};
 use crate::engines::{self, Job, Machine};
@@ -59,8 +60,9 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let (baseline, forms) = (Baseline::of(matches)?, export::typed_forms(matches)?);
     let file = Path::new(typed(matches, "experiment").expect("required"));
     let typed_options: Vec<(&str, &str)> = selection::options_typed(matches).collect();
-    let (experiment, cases) = prepare(file, machine, &typed_options)
-        .map_err(|failure| or_simulated(failure, file, machine, &typed_options))?;
+    let prepared = prepare(file, machine, &typed_options)
+        .map_err(|failure| or_simulated(failure, file, machine, &typed_options));
+    let (experiment, cases) = agreed(prepared, |(experiment, cases)| agreement::of_sweep(experiment, cases))?;
     let place = machine.place();
     let folder = match typed(matches, "out") {
         Some(folder) => PathBuf::from(folder),

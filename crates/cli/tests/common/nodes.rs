@@ -49,7 +49,12 @@ impl Waiting {
 
     /// As this line says.
     pub fn started(line: &str) -> Waiting {
-        let mut node = trireme(line).stderr(Stdio::piped()).spawn().expect("the binary starts");
+        Self::by(trireme(line))
+    }
+
+    /// By this command.
+    pub fn by(mut command: Command) -> Waiting {
+        let mut node = command.stderr(Stdio::piped()).spawn().expect("the binary starts");
         let said = BufReader::new(node.stderr.take().expect("a pipe"));
         let (sends, log) = mpsc::channel();
         thread::spawn(move || said.lines().map_while(Result::ok).try_for_each(|line| sends.send(line)));

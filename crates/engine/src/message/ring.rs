@@ -18,7 +18,7 @@
 
 use super::turn::{Failed, Kind, Turn};
 use crate::epoch::Line;
-use crate::facade::atomic::{AtomicU64, Ordering};
+use crate::facade::atomic::{AtomicU64, Ordering, poll};
 use crate::facade::region::Region;
 use crate::facade::{cpu, payload};
 
@@ -244,11 +244,11 @@ impl<'e> Inbox<'e> {
         for (word, opened) in self.rings.opened[self.me].0.iter().enumerate() {
             // Acquire: pairs with the Release in `open`.
             let mut senders = opened.0.load(Ordering::Acquire);
-            while senders != 0 {
-                let from = word * 64 + senders.trailing_zeros() as usize;
-                senders &= senders - 1;
-                for _ in 0..LINES {
-                    let Some(taken) = self.take(from) else { break };
+            while let Some((sender, kind)) = self.first_of(&mut senders, word * 64) {
+                serve(self.taken(sender, kind));
+                served += 1;
+                for _ in 1..LINES {
+                    let Some(taken) = self.take(sender) else { break };
                     serve(taken);
                     served += 1;
                 }
@@ -257,11 +257,38 @@ impl<'e> Inbox<'e> {
         served
     }
 
+    /// The message from a sender that is looked at next.
+    #[inline(always)]
+    fn message(&self, from: usize) -> &Message {
+        self.rings.message(from, self.me, self.cursors[from])
+    }
+
+    /// The first of `senders`, a bit each from `first` on, of whom something has come, and what; that one and those before it are taken out.
+    #[inline(always)]
+    fn first_of(&self, senders: &mut u64, first: usize) -> Option<(usize, Kind)> {
+        let mut sender = first;
+        let next = || {
+            if *senders == 0 {
+                return None;
+            }
+            sender = first + senders.trailing_zeros() as usize;
+            *senders &= *senders - 1;
+            Some(self.message(sender).turn.word())
+        };
+        let word = poll(next, |word| Turn::handed_over(word).is_some())?;
+        Some((sender, Turn::handed_over(word).expect("it is wanted")))
+    }
+
     #[inline(always)]
     fn take(&mut self, from: usize) -> Option<Taken<'_>> {
+        let kind = self.message(from).turn.taken()?;
+        Some(self.taken(from, kind))
+    }
+
+    #[inline(always)]
+    fn taken(&mut self, from: usize, kind: Kind) -> Taken<'_> {
         let cursor = &mut self.cursors[from];
         let message = self.rings.message(from, self.me, *cursor);
-        let is_call = message.turn.taken()? == Kind::Call;
-        Some(Taken { message, cursor, is_call })
+        Taken { message, cursor, is_call: kind == Kind::Call }
     }
 }

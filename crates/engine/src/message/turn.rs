@@ -62,11 +62,23 @@ impl Turn {
     #[inline(always)]
     pub fn taken(&self) -> Option<Kind> {
         // Acquire: pairs with the Release in `hand_over`.
-        match self.0.load(Ordering::Acquire) {
+        Turn::handed_over(self.0.load(Ordering::Acquire))
+    }
+
+    /// The same, if the word holds that, and was loaded with Acquire.
+    #[inline(always)]
+    pub fn handed_over(word: u64) -> Option<Kind> {
+        match word {
             CALL => Some(Kind::Call),
             POST => Some(Kind::Post),
             _ => None,
         }
+    }
+
+    /// What a receiver of many polls.
+    #[inline(always)]
+    pub fn word(&self) -> &AtomicU64 {
+        &self.0
     }
 
     /// By the receiver of a call: hands the line back with an answer in it.

@@ -91,7 +91,7 @@ fn without_instances(layout: Layout, options: &RunOptions) -> Result<(), Misfit>
         return Ok(());
     }
     let (option, value) = ("checkpoint-every", options.get("checkpoint-every"));
-    let allowed = "never with --instances, each of which reaches its own rows only".to_owned();
+    let allowed = "'never' with several instances, each of which reaches its own rows only".to_owned();
     Err(Misfit { option, value, allowed })
 }
 

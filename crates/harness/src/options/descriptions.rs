@@ -501,7 +501,7 @@ pub static OPTIONS: &[OptionDescription] = &[
     OptionDescription {
         name: "in-flight",
         value: "N|auto|default",
-        help: "Transactions in flight per worker; under shared-everything one by default, and with auto as many as bring most, which each worker finds out in its first ten thousand or so; until then mostly one",
+        help: "Transactions in flight per worker: by default four, and under shared-everything of one instance one; there, with auto, as many as bring most, which each worker finds out in its first ten thousand or so; until then mostly one",
         used_by: UsedBy::Architectures(&[
             ArchitectureName::SharedEverything,
             ArchitectureName::Dora,
@@ -532,7 +532,7 @@ pub static OPTIONS: &[OptionDescription] = &[
     OptionDescription {
         name: "channel",
         value: "NAME",
-        help: "By what instances communicate: shared-memory, unix, tcp, or mpi under mpirun; by default processes of one host by unix, and several hosts by tcp",
+        help: "By what instances communicate: shared-memory, unix, tcp, or mpi under mpirun; with --cluster it is unix unless told, or tcp between hosts",
         used_by: UsedBy::Pairs(ArchitectureName::SharedEverything, ProtocolName::DEPLOYED),
         in_checks: true,
         set: |options, value| assign(&mut options.engine.channel, named(value)),

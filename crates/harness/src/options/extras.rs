@@ -67,7 +67,13 @@ const EXTRAS: [(&str, Said); 23] = [
             Instances::PerMachine => "an instance for each machine".to_owned(),
             Instances::Count(count) => format!("{count} instances"),
         };
-        format!("{instances}, {} in flight per worker", engine.in_flight.in_fibers())
+        match engine.in_flight {
+            InFlight::Default => {
+                format!("{instances}, {} in flight per worker", engine.in_flight.in_fibers())
+            }
+            // It has been said.
+            InFlight::Told(_) | InFlight::Auto => instances,
+        }
     }),
     ("channel", |engine, _| match engine.instances {
         Instances::ONE => String::new(),

@@ -1,9 +1,11 @@
 //! Odd numbers, and what to do about them.
 
 use super::Summary;
+use crate::options::RunOptions;
 use crate::subject::Subject;
 use crate::text::durations;
 use crate::text::numbers::{counted, percent, thousands};
+use contract::InFlight;
 use std::time::Duration;
 
 /// A spread of the repetitions, as a part of the median, over which a number is not to be trusted.
@@ -189,6 +191,18 @@ fn still_finding_out(summary: &Summary) -> Option<f64> {
     let by_worker = summary.commits as f64 / (summary.repetitions.max(1) * summary.workers.max(1)) as f64;
     let before = by_worker * summary.warmup_s / summary.duration_s.max(1e-9);
     Some(((TRIAL - before) / by_worker.max(1.0)).min(1.0)).filter(|tried| *tried > MOST_TRIED)
+}
+
+/// That a check of so many transactions ended while the workers were finding out how many they have in flight, if it did.
+pub fn of_short_check(options: &RunOptions, transactions: u64) -> Option<String> {
+    let by_worker = transactions / options.workers.max(1) as u64;
+    (options.engine.in_flight == InFlight::Auto && (by_worker as f64) < TRIAL).then(|| {
+        format!(
+            "--in-flight auto tries the numbers over a worker's first {} transactions or so, and has mostly one in flight until then: here a worker has {by_worker}; \
+             ask for more --transactions, or tell it a number",
+            thousands(TRIAL)
+        )
+    })
 }
 
 const ABSENT: &str = "ended no transaction in the interval";

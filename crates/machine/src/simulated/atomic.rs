@@ -3,7 +3,7 @@
 //! Being the host's atomics underneath, they are as large and as aligned, zero bytes are zero, and they stay
 //! sound where no exploration runs and several host threads share them.
 
-use super::access::{Access, access, access_at};
+use super::access::{Access, access, access_at, timed};
 pub use std::sync::atomic::Ordering;
 
 /// A fence: counted, and a scheduling point. Among virtual cores there is nothing to order.
@@ -11,6 +11,23 @@ pub use std::sync::atomic::Ordering;
 pub fn fence(order: Ordering) {
     access(if order == Ordering::SeqCst { Access::Fence } else { Access::WeakFence });
     std::sync::atomic::fence(order);
+}
+
+/// As on the hardware. On a timed machine the core that polls is not resumed for each load ([`super::timed::machine`]).
+#[inline]
+pub fn poll<'a>(
+    mut next: impl FnMut() -> Option<&'a AtomicU64>,
+    wanted: impl Fn(u64) -> bool,
+) -> Option<u64> {
+    if let Some(machine) = timed() {
+        return machine.poll(&mut || next().map(|word| &word.0), &wanted);
+    }
+    loop {
+        let value = next()?.load(Ordering::Acquire);
+        if wanted(value) {
+            return Some(value);
+        }
+    }
 }
 
 macro_rules! atomic {

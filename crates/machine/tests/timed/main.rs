@@ -3,6 +3,7 @@
 mod clocks;
 mod clusters;
 mod elision;
+mod polls;
 mod repeatable;
 mod sockets;
 mod spinning;

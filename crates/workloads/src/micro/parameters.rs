@@ -21,7 +21,7 @@ parameters! {
     "operations" operations: Operations = "10";
     /// Cold operations on rows of other partitions than the client's, the others being local; or any, for no locality; or any-but-one: one is local, and the others are any.
     "remote" remote: Remote = "0";
-    /// Transactions whose cold operations are remote as told, the others being local.
+    /// Transactions whose cold operations are remote as told, those of the others being local; hot rows lie anywhere, so that with instances only `hot 0` makes the others local as a whole.
     "multi-partition" multi_partition: Percent = "100";
     /// Operations that update: none, all, or so many percent; or home, those on rows of the client's partition.
     "writes" writes: Writes = "none";

@@ -6,7 +6,7 @@
 use super::super::run::Idle;
 use super::{admit, exit_code, selected};
 use crate::arguments::typed;
-use crate::engines::{self, Explored, Job};
+use crate::engines::{self, Explored, Job, Machine};
 use crate::{answer, output, selection};
 use clap::{Arg, ArgMatches, Command};
 use contract::{Engine, Selection};
@@ -14,6 +14,7 @@ use harness::check::exploration::{self, ExplorationSummary, Find, Tried};
 use harness::check::happened::{Circumstances, Happened};
 use harness::check::{CheckWorkload, Trial};
 use harness::observer::Silent;
+use harness::summary::warnings::of_short_check;
 use harness::{BadValue, Failure, RunOptions, Subject};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use machine::simulated::{Exploration, Schedule, accesses, explore as run_under};
@@ -100,7 +101,8 @@ pub fn explore(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let schedules = schedules(matches)?;
     let defaults = RunOptions { workers: WORKERS, ..RunOptions::for_run(WORKERS) };
     let (subject, workload) = selection::explored_subject(matches, defaults)?;
-    let selection = selected(matches)?;
+    super::canary_between_nodes(matches, Machine::Hardware)?;
+    let selection = selected(matches, Machine::Hardware)?;
     let transactions = super::transactions(matches, TRANSACTIONS)?;
     admit::<Explored>(selection, &subject, transactions)?;
 
@@ -121,8 +123,9 @@ pub fn explore(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     std::panic::set_hook(hook);
     bar.finish_and_clear();
 
-    let idle = Idle::of(selection.pair(), &selection::as_typed(&subject, matches)).on::<Explored>();
-    let summary = candidate.summary(explored?, schedules, line, idle)?;
+    let mut warnings = Idle::of(selection.pair(), &selection::as_typed(&subject, matches)).on::<Explored>();
+    warnings.extend(of_short_check(&subject.options, transactions));
+    let summary = candidate.summary(explored?, schedules, line, warnings)?;
     if matches.get_flag("json") {
         output::print_json(&summary)?;
     } else {

@@ -5,6 +5,7 @@
 mod explore;
 
 use super::run::Idle;
+use crate::agreement::{self, agreed};
 use crate::arguments::{out, running, system, typed, workloads_by};
 use crate::engines::{self, Hardware, Job, Machine};
 use crate::load_advice::Watching;
@@ -19,6 +20,7 @@ use harness::failure::words;
 use harness::folder::Folder;
 use harness::options::OPTIONS;
 use harness::results::CheckResult;
+use harness::summary::warnings::of_short_check;
 use harness::{BadValue, Failure, RunOptions, Subject, measure};
 use history::ElleLayout;
 use machine::hardware::clock;
@@ -122,9 +124,10 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         return explore::explore(matches, line);
     }
     let machine = selection::machine(matches)?;
-    let (mut subject, workload) = selection::check_subject(matches, machine, RunOptions::for_run)?;
+    let subject = selection::check_subject(matches, machine, RunOptions::for_run);
+    let (mut subject, workload) = agreed(subject, |(subject, _)| agreement::of_point(subject))?;
     subject.options.engine.deployment_canary = canary_between_nodes(matches, machine)?;
-    let selection = selected(matches)?;
+    let selection = selected(matches, machine)?;
     let transactions = transactions(matches, defaults::transactions(&subject.workload))?;
     match machine {
         Machine::Cluster(_) if !clock::agrees() => {
@@ -147,6 +150,7 @@ pub fn check(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
     let told = selection::as_typed(&subject, matches);
     summary.warnings.extend(machine.run(Idle::of(selection.pair(), &told)));
     summary.warnings.extend(of_invariants(&workload));
+    summary.warnings.extend(of_short_check(&subject.options, transactions));
 
     let result = CheckResult { subject: &subject, surroundings: &surroundings, summary };
     let kept = folder.as_ref().map_or(Ok(()), |folder| result.write(folder));
@@ -221,13 +225,18 @@ fn why_nothing_is_left_out(canary: DeploymentCanary, group: &Group) -> Option<&'
     }
 }
 
-fn selected(matches: &ArgMatches) -> Result<Selection, Failure> {
+fn selected(matches: &ArgMatches, machine: Machine) -> Result<Selection, Failure> {
     match typed(matches, "canary").filter(|name| !selection::is_between_nodes(name)) {
         Some(_) if typed(matches, "protocol").is_some() => {
             Err(Failure::Usage("--canary does not go with --protocol; allowed: one of them".to_owned()))
         }
         Some(name) => {
-            let canary: CanaryName = name.parse().map_err(BadValue::from)?;
+            let canary = selection::canary(name)?;
+            if let Machine::Cluster(_) = machine {
+                let between = DeploymentCanary::ALL.map(DeploymentCanary::name).join(", ");
+                let allowed = format!("{between}, beside --protocol, with --cluster");
+                return Err(BadValue::new("canary", name, allowed).into());
+            }
             Ok(Selection::Canary(selection::architecture_of_check(matches)?, canary))
         }
         None => Ok(Selection::Pair(selection::pair(matches)?)),

@@ -100,6 +100,8 @@ pub struct Model {
     is_load: bool,
     /// The version that was drawn last.
     version: u64,
+    /// Of the line that was fetched last: what [`Model::loaded_version`] would answer.
+    seen: Option<u16>,
     /// Lines that were taken while somebody watched them, until they are asked for.
     taken: Vec<Line>,
     statistics: LineStatistics,
@@ -140,6 +142,7 @@ impl Model {
             asked_at: 0,
             is_load: false,
             version: 0,
+            seen: None,
             taken: Vec::new(),
             statistics: LineStatistics::default(),
         }
@@ -237,6 +240,12 @@ impl Model {
         self.private.holds(core, line, version).then_some(version)
     }
 
+    /// As [`Model::loaded_version`], of the line that the last call of [`Model::access`] has loaded.
+    #[inline]
+    pub fn version_seen(&self) -> Option<u16> {
+        self.seen
+    }
+
     /// Brings what the host will need for an access into its caches.
     #[inline]
     pub fn prefetch_on_host(&self, core: usize, line: Line) {
@@ -265,6 +274,7 @@ impl Model {
         let found = self.private.find(core, line);
         let entry = self.directory.entry(slot);
         let good = found.is_of(entry.version());
+        self.seen = good.then_some(entry.version());
         if good && (want == Want::Copy || entry.owner() == Some(core)) {
             if want == Want::Own {
                 entry.set_dirty(true);
@@ -338,6 +348,7 @@ impl Model {
         };
         self.waiting[core].came(line, want, start + cost + cost / 2);
         self.private.install(found, version);
+        self.seen = Some(version);
         self.directory.fill(slot, self.network.bank_of(core));
         if self.directory.is_due() {
             self.directory.tend(self.asked_at, &mut self.network);

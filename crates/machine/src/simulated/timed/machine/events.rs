@@ -22,6 +22,27 @@ const MOST_REPEATED: u32 = 16;
 /// Lines that a core may ask for ahead between two events; more are ignored.
 const MOST_HINTS: usize = 64;
 
+/// Where an access goes.
+#[derive(Clone, Copy)]
+pub(super) struct Located {
+    /// Of the host.
+    address: usize,
+    line: Line,
+    lines: u64,
+    /// Whether the memory is elided.
+    elided: bool,
+}
+
+impl Inner {
+    /// Where `len` bytes at an address of the host are, one at least.
+    #[inline]
+    pub(super) fn locate(&mut self, address: usize, len: usize) -> Located {
+        let (line, offset, elided) = self.places.byte_at(address);
+        let lines = ((offset + len - 1) / LINE_BYTES) as u64 + 1;
+        Located { address, line, lines, elided }
+    }
+}
+
 impl Machine {
     /// An access to the line at an address of the host.
     #[inline]
@@ -37,14 +58,26 @@ impl Machine {
         }
         let (first, last) = (address / LINE_BYTES, (address + len - 1) / LINE_BYTES);
         let reads = matches!(kind, Access::Load | Access::PayloadRead);
-        if reads && first == self.repeatable_on_host.get() && first == last && self.repeats_left.get() > 0 {
+        if reads && first == last && self.repeats_on_host(first) {
             return self.repeat_load();
         }
         self.access_lines(kind, address, len);
     }
 
+    /// Whether the last load was of this line of the host, and may be repeated.
     #[inline]
-    fn repeat_load(&self) {
+    pub(super) fn repeats_on_host(&self, line: usize) -> bool {
+        line == self.repeatable_on_host.get() && self.repeats_left.get() > 0
+    }
+
+    /// The same of a line of elided memory, which shares one of the host's with others.
+    #[inline]
+    pub(super) fn repeats(&self, at: &Located) -> bool {
+        at.elided && at.lines == 1 && at.line == self.repeatable.get() && self.repeats_left.get() > 0
+    }
+
+    #[inline]
+    pub(super) fn repeat_load(&self) {
         self.repeats_left.set(self.repeats_left.get() - 1);
         self.repeated_loads.set(self.repeated_loads.get() + 1);
         self.advance(self.costs.repeated_load);
@@ -140,31 +173,31 @@ impl Machine {
             return;
         }
         let mut inner = self.inner.borrow_mut();
-        let (line, offset, elided) = inner.places.byte_at(address);
-        let lines = ((offset + len - 1) / LINE_BYTES) as u64 + 1;
-        let kind_of_model = match kind {
-            Access::Load | Access::PayloadRead => Kind::Load,
-            Access::Store | Access::PayloadWrite => Kind::Store,
-            Access::TakeOver => Kind::TakeOver,
-            _ => Kind::ReadModifyWrite,
-        };
-        if elided
-            && kind_of_model == Kind::Load
-            && lines == 1
-            && line == self.repeatable.get()
-            && self.repeats_left.get() > 0
-        {
+        let at = inner.locate(address, len);
+        if matches!(kind, Access::Load | Access::PayloadRead) && self.repeats(&at) {
             return self.repeat_load();
         }
         if self.is_ahead(core) {
-            self.bring_on_host(&inner, core, line, lines, address);
+            self.bring_on_host(&inner, core, &at);
             let yielder = self.leave(&mut inner, core);
             drop(inner);
             // SAFETY: the core runs, was resumed last, and has not ended.
             unsafe { suspend(yielder) }
             inner = self.inner.borrow_mut();
         }
-        let inner = &mut *inner;
+        self.access_now(&mut inner, core, kind, &at);
+    }
+
+    /// An access of a core that is behind all others.
+    #[inline]
+    pub(super) fn access_now(&self, inner: &mut Inner, core: usize, kind: Access, at: &Located) {
+        let &Located { address, line, lines, elided } = at;
+        let kind_of_model = match kind {
+            Access::Load | Access::PayloadRead => Kind::Load,
+            Access::Store | Access::PayloadWrite => Kind::Store,
+            Access::TakeOver => Kind::TakeOver,
+            _ => Kind::ReadModifyWrite,
+        };
         if inner.hot[core].has_hints {
             self.follow_hints(inner, core);
         }
@@ -188,10 +221,10 @@ impl Machine {
 
     /// While others go first, the host brings here what the access will need.
     #[inline]
-    fn bring_on_host(&self, inner: &Inner, core: usize, first: Line, lines: u64, address: usize) {
-        for ahead in 0..lines {
-            inner.model.prefetch_on_host(self.modelled(core), Line(first.0 + ahead));
-            prefetch_read(std::ptr::without_provenance(address + ahead as usize * LINE_BYTES));
+    pub(super) fn bring_on_host(&self, inner: &Inner, core: usize, at: &Located) {
+        for ahead in 0..at.lines {
+            inner.model.prefetch_on_host(self.modelled(core), Line(at.line.0 + ahead));
+            prefetch_read(std::ptr::without_provenance(at.address + ahead as usize * LINE_BYTES));
         }
     }
 
@@ -201,11 +234,16 @@ impl Machine {
         let only_loads = &mut inner.hot[core].only_loads;
         if *only_loads {
             let (spin, now) = (&mut inner.cores[core].spin, self.clock.get());
-            let note = |line| {
-                let version = inner.model.loaded_version(self.modelled(core), Line(line));
+            let mut note = |line, version: Option<u16>| {
                 version.is_some_and(|version| spin.load(now, Line(line), version))
             };
-            *only_loads = (line.0..line.0 + lines).all(note);
+            *only_loads = if lines == 1 {
+                note(line.0, inner.model.version_seen())
+            } else {
+                let modelled = self.modelled(core);
+                (line.0..line.0 + lines)
+                    .all(|line| note(line, inner.model.loaded_version(modelled, Line(line))))
+            };
         }
         self.repeatable.set(line);
         self.repeats_left.set(if lines == 1 { MOST_REPEATED } else { 0 });

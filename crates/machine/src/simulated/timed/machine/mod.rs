@@ -4,12 +4,14 @@
 //! |---|---|
 //! | [`order`] | which core goes on, and how far it may be ahead |
 //! | [`events`] | what a core does, and what that costs it |
+//! | [`polls`] | looks that a core takes at one word after the other, suspended |
 //!
 //! What is read and written at every access lies in cells; the rest behind one `RefCell`, which is never borrowed while
 //! another core may run.
 
 mod events;
 mod order;
+mod polls;
 
 use super::places::Places;
 use super::queue::{Key, Queue};
@@ -19,7 +21,9 @@ use crate::simulated::cores::{self, CoreYielder};
 use crate::simulated::description::{Channels, Disk};
 use crate::simulated::model::{Line, Model, picoseconds};
 use crate::site::Site;
+use polls::Poll;
 use std::cell::{Cell, RefCell};
+use std::ptr::NonNull;
 use std::time::{Duration, Instant};
 
 /// No line of the host.
@@ -109,6 +113,8 @@ struct Hot {
     only_loads: bool,
     /// Whether there are hints.
     has_hints: bool,
+    /// What it polls, on its stack, while it is suspended there.
+    poll: Option<NonNull<Poll<'static>>>,
 }
 
 /// The rest.
@@ -260,7 +266,8 @@ impl Machine {
         inner.places.forget_outside();
         inner.queue = Queue::new(cores);
         inner.watched = Watched::default();
-        let hot = |_| Hot { yielder: std::ptr::null(), stack: 0, only_loads: false, has_hints: false };
+        let hot =
+            |_| Hot { yielder: std::ptr::null(), stack: 0, only_loads: false, has_hints: false, poll: None };
         inner.hot = (0..cores).map(hot).collect();
         inner.cores = (0..cores).map(|_| Core { spin: Spin::new(), hints: Vec::new() }).collect();
         (inner.workers, inner.left) = (workers, workers);

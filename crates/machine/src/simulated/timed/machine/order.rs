@@ -3,11 +3,13 @@
 //! Before an access a core looks whether it still is: if its clock has passed the next core's, it suspends itself, and
 //! accesses when it is the first again. So accesses happen in the order of the clocks, and none is interrupted.
 
+use super::polls::Poll;
 use super::{Inner, Machine};
 use crate::hardware::cpu::prefetch_read;
 use crate::simulated::cores::{Conductor, CoreYielder, suspend};
 use crate::simulated::timed::places::LINE_BYTES;
 use crate::simulated::timed::queue::Key;
+use std::ptr::NonNull;
 use std::time::Duration;
 
 /// Bytes of a suspended core's stack that it will need first.
@@ -77,13 +79,12 @@ impl Machine {
             });
         }
     }
-}
 
-impl Conductor for Machine {
+    /// The core that is behind all others, on which control is from here on; and what it polls, if it is suspended there.
     #[inline]
-    fn next_to_run(&self) -> Option<usize> {
+    fn first(&self) -> Option<(usize, Option<NonNull<Poll<'static>>>)> {
         let switches = self.switches.get() + 1;
-        let key = {
+        let (key, poll) = {
             let inner = &mut *self.inner.borrow_mut();
             let key = inner.queue.first();
             if key == Key::NONE {
@@ -97,7 +98,7 @@ impl Conductor for Machine {
                     prefetch_read(std::ptr::without_provenance(next.stack + ahead));
                 }
             }
-            key
+            (key, inner.hot[key.core()].poll)
         };
         self.switches.set(switches);
         self.clock.set(key.clock());
@@ -112,7 +113,21 @@ impl Conductor for Machine {
             }
         }
         self.core.set(Some(key.core()));
-        Some(key.core())
+        Some((key.core(), poll))
+    }
+}
+
+impl Conductor for Machine {
+    #[inline]
+    fn next_to_run(&self) -> Option<usize> {
+        loop {
+            let (core, poll) = self.first()?;
+            // SAFETY: the core is suspended where it polls, and is resumed by nobody before this returns its number.
+            if poll.is_none_or(|poll| unsafe { self.goes_on(core, poll) }) {
+                return Some(core);
+            }
+            self.core.set(None);
+        }
     }
 
     fn suspended(&self) {
