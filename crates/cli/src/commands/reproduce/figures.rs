@@ -75,7 +75,8 @@ fn refuse(what: &str, asked: &str, all: &[Figure]) -> Failure {
         return Failure::Usage(format!("{asked} is of no paper; 'trireme sweep {file}' measures it"));
     }
     let is_near = |figure: &&Figure| {
-        asked.split('/').next() == Some(&figure.paper) || figure.name.split('/').next_back() == Some(asked)
+        asked.split('/').next() == Some(&figure.paper)
+            || figure.name.split('/').next_back().is_some_and(|last| last.starts_with(asked))
     };
     let mut near: Vec<&str> = all.iter().filter(is_near).map(|figure| figure.name.as_str()).collect();
     if near.is_empty() {
