@@ -194,6 +194,14 @@ const LINES: &[(&str, &str)] = &[
         "--checkpoint-every 1s: allowed: 'never' with several instances",
     ),
     (
+        "check micro --explore pct --protocol silo --canary release-before-decision",
+        "--canary release-before-decision: allowed: with --cluster",
+    ),
+    (
+        "run micro --protocol silo --workers 2 --instances 2 --in-flight auto",
+        "auto is for shared-everything of one instance",
+    ),
+    (
         "run ycsb --protocol wait-die --workers 2 --instances per-core",
         "--instances per-core: allowed: 1 under wait-die; several with ",
     ),

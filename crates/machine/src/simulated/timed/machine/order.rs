@@ -122,7 +122,8 @@ impl Conductor for Machine {
     fn next_to_run(&self) -> Option<usize> {
         loop {
             let (core, poll) = self.first()?;
-            // SAFETY: the core is suspended where it polls, and is resumed by nobody before this returns its number.
+            // SAFETY: the core is suspended where it polls, and is resumed by nobody before this returns its number; what names its words
+            // cannot suspend it once more, for it has no yielder meanwhile.
             if poll.is_none_or(|poll| unsafe { self.goes_on(core, poll) }) {
                 return Some(core);
             }
