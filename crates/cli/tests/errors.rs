@@ -199,7 +199,7 @@ const LINES: &[(&str, &str)] = &[
     ),
     (
         "run micro --protocol silo --workers 2 --instances 2 --in-flight auto",
-        "auto is for shared-everything of one instance",
+        "--in-flight auto: allowed: 1 to 512; auto is for shared-everything of one instance",
     ),
     (
         "run ycsb --protocol wait-die --workers 2 --instances per-core",
