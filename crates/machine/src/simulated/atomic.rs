@@ -13,7 +13,7 @@ pub fn fence(order: Ordering) {
     std::sync::atomic::fence(order);
 }
 
-/// As on the hardware. On a timed machine the core that polls is not resumed for each load ([`super::timed::machine`]).
+/// As on the hardware. On a timed machine the core that polls is not resumed for each load (`timed/machine/polls.rs` tells how).
 #[inline]
 pub fn poll<'a>(
     mut next: impl FnMut() -> Option<&'a AtomicU64>,
