@@ -36,11 +36,11 @@ pub(crate) struct WriteLog {
 }
 
 impl WriteLog {
-    /// With room for transactions of ordinary size.
+    /// With room for four kilobytes, and grows: a deployment has a log for each branch that may run at a worker, most of which write little.
     pub fn new() -> Self {
         WriteLog {
             writes: Vec::with_capacity(256),
-            buffer: vec![0; 8192],
+            buffer: vec![0; 512],
             used: 0,
             arguments: Vec::with_capacity(64),
             replaces_values: false,

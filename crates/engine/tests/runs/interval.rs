@@ -85,7 +85,8 @@ fn what_outlasts_the_interval_is_followed_to_its_end() {
     // With several in flight a worker has so much left that a core that is taken away is enough for one of them to be given up.
     let options = EngineOptions { in_flight: 1.into(), ..EngineOptions::default() };
     for pair in supported() {
-        let RunOutcome { clients, measurement, .. } = run(pair, 2, &Rows::taking(pace), &options);
+        // What meets another aborts and takes its time once more, until it is given up.
+        let RunOutcome { clients, measurement, .. } = run(pair, 2, &Rows::taking_apart(pace), &options);
         // The first ones began before the interval, and may have ended in it; some began in it, and none of these ended in it.
         let Measurement { commits, latency_ns, response, unfinished, .. } = &measurement;
         assert!(*commits <= clients.len() as u64, "{pair}: {commits}");

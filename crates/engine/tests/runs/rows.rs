@@ -35,17 +35,24 @@ pub struct Rows {
     pub mistake: Option<Mistake>,
     /// How long each transaction holds its rows.
     pub pace: Duration,
+    /// Whether the first transactions of two workers touch other rows.
+    pub apart: bool,
 }
 
 impl Rows {
     /// Sound transactions, but for the first worker's.
     pub fn with(mistake: Mistake) -> Rows {
-        Rows { mistake: Some(mistake), pace: Duration::ZERO }
+        Rows { mistake: Some(mistake), pace: Duration::ZERO, apart: false }
     }
 
     /// Sound transactions that take so long.
     pub fn taking(pace: Duration) -> Rows {
-        Rows { mistake: None, pace }
+        Rows { mistake: None, pace, apart: false }
+    }
+
+    /// The same, of which the first ten of two workers do not meet.
+    pub fn taking_apart(pace: Duration) -> Rows {
+        Rows { apart: true, ..Rows::taking(pace) }
     }
 }
 
@@ -143,6 +150,7 @@ impl Workload for Rows {
 
     fn client(&self, seat: Seat) -> RowsClient {
         let mistake = self.mistake.filter(|_| seat.worker == 0);
-        RowsClient { mistake, pace: self.pace, drawn: 0, committed_ns: Vec::new() }
+        let drawn = if self.apart { seat.worker as u64 * ROWS / 2 } else { 0 };
+        RowsClient { mistake, pace: self.pace, drawn, committed_ns: Vec::new() }
     }
 }
