@@ -176,9 +176,12 @@ fn own_words() -> Vec<String> {
 
 /// Where nodes of this group are, in words.
 pub fn place(group: &Group) -> &'static str {
-    PLACE.get_or_init(|| match group.is_one_host() {
-        true => format!("hardware, {} processes", group.nodes()),
-        false => format!("hardware, {} nodes on several hosts", group.nodes()),
+    PLACE.get_or_init(|| {
+        let tls = if group.is_encrypted() { ", TLS" } else { "" };
+        match group.host_count() {
+            1 => format!("hardware, {} processes{tls}", group.nodes()),
+            hosts => format!("hardware, {} nodes on {hosts} hosts{tls}", group.nodes()),
+        }
     })
 }
 

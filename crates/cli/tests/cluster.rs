@@ -334,12 +334,12 @@ fn what_nodes_say_is_encrypted_where_that_is_asked_for() {
         assert!(words(&refused).contains(of_node), "{}", words(&refused));
         node.says(of_first);
     }
-    // The first node's own certificate is looked at by workers that connect to it.
+    // The first node's own certificate is looked at by workers that connect to it: which of them says so first is chance.
     let refused = output(&format!("check micro --transactions 500 --channel tcp {}", cluster("far")));
     assert_eq!(refused.status.code(), Some(1));
     let said = words(&refused);
     assert!(
-        said.contains("instance 1 has dropped out: it cannot connect to node 0, at 127.0.0.1:"),
+        said.contains(" has dropped out: it cannot connect to node 0, at 127.0.0.1:"),
         "{said}"
     );
     node.says("it cannot connect to node 0");
@@ -523,7 +523,7 @@ fn nothing_is_left_behind_by_an_interrupt() {
         }
         let began = Instant::now();
         while run.try_wait().expect("a child").is_none() {
-            assert!(began.elapsed() < Duration::from_secs(10), "{line}: it goes on");
+            assert!(began.elapsed() < Duration::from_secs(60), "{line}: it goes on");
             thread::sleep(Duration::from_millis(5));
         }
         all_are_gone(&[node]);
@@ -605,6 +605,60 @@ fn what_was_acknowledged_survives_kills_at_all_instances() {
             let cut = output(&format!("recover {log} --cluster 2"));
             assert!(words(&cut).contains("instance 1: the log ends at epoch"), "{}", words(&cut));
         }
+    }
+}
+
+/// What one node alone has recovered is not what was logged, and is not told as that. YCSB has no audit, which would ask all nodes afterwards.
+#[test]
+fn a_node_that_dies_while_it_recovers_ends_the_recovery() {
+    let folder = TempDir::new().expect("a folder");
+    let (log, out) = (folder.path().join("log"), folder.path().join("out"));
+    let log = log.display();
+    told(&format!(
+        "run ycsb --records 400000 --protocol silo --workers 2 --cluster 2 --durability group --log {log} --warmup 5ms --duration 50ms --repeat 1 \
+         --out {}",
+        out.display()
+    ));
+    let line = format!("recover {log} --cluster 2");
+    for after in [0, 200] {
+        let words = folder.path().join(format!("words-{after}"));
+        let file = fs::File::create(&words).expect("a file");
+        let mut run = trireme(&line).stdout(Stdio::null()).stderr(file).spawn().expect("it starts");
+        let node = await_one_child(run.id());
+        let said = || fs::read_to_string(&words).expect("words");
+        while !said().contains("loading") {
+            assert!(run.try_wait().expect("a child").is_none(), "{}", said());
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(Duration::from_millis(after));
+        assert!(is_there(node), "it has recovered before it was killed");
+        signal(node, "-KILL");
+        let status = ends_within(&mut run, Duration::from_secs(60));
+        assert_eq!(status.code(), Some(1), "{}", said());
+        assert!(said().contains("instance 1 has dropped out"), "{}", said());
+    }
+    let recovered = told(&line);
+    assert!(recovered["transactions"].as_u64() > Some(0), "{recovered:#}");
+}
+
+/// What is wrong at another node ends the run as it would at the first one: no other input helps where a log cannot be written.
+#[test]
+fn a_log_that_another_node_cannot_begin_is_no_wrong_input() {
+    let folder = TempDir::new().expect("a folder");
+    for (instance, out) in [(0, "first"), (1, "second")] {
+        let log = folder.path().join(out);
+        fs::create_dir(&log).expect("a folder");
+        fs::write(log.join(format!("instance-{instance}")), "in the way").expect("a file");
+        let run = output(&format!(
+            "run micro --records 1000 --protocol silo --workers 2 --cluster 2 --durability group --log {} --warmup 2ms --duration 10ms --repeat 1 \
+             --out {}/results",
+            log.display(),
+            folder.path().display()
+        ));
+        assert_eq!(run.status.code(), Some(1), "{instance}: {}", words(&run));
+        assert!(words(&run).contains(&format!("instance-{instance}")), "{}", words(&run));
+        let beside = fs::read_dir(&log).expect("a folder").count();
+        assert_eq!(beside, 1, "no log is begun at one of two");
     }
 }
 

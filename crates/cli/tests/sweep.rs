@@ -125,6 +125,42 @@ fn an_interrupted_sweep_goes_on_where_it_was() {
     assert_eq!(environment(), then, "what stood around the points stays, where none is measured");
 }
 
+/// Who is interrupted leaves the log of the store that was measured: the same line goes on all the same, and leaves that where it is.
+#[test]
+fn a_sweep_with_a_log_goes_on_beside_what_an_interrupted_one_has_left() {
+    let folder = fresh_folder("interrupt-log");
+    let text = "workload = 'ycsb'\n[base]\nrecords = 1000\ndurability = 'group'\nwarmup = '5ms'\nduration = '60ms'\nrepeat = 1\n\
+                [axes]\nprotocol = ['no-wait', 'silo']\ntheta = [0, 0.5]\n";
+    fs::write(folder.join("points.toml"), text).expect("a file");
+    let line = ["sweep", "points.toml", "--workers", "1", "--log", "log", "--out", "out", "--json"];
+    let mut child = trireme(&folder)
+        .args(line)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let began = Instant::now();
+    while !folder.join("log/store-0/MANIFEST").exists() {
+        assert!(began.elapsed() < Duration::from_secs(60), "no log in a minute");
+        sleep(Duration::from_millis(1));
+    }
+    // As an interrupt does, it leaves what there is: no store is dropped.
+    child.kill().expect("it runs");
+    child.wait().expect("a child");
+    let left = || -> BTreeSet<_> {
+        fs::read_dir(folder.join("log"))
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").file_name())
+            .collect()
+    };
+    let then = left();
+    assert!(!then.is_empty(), "it was killed before it had a log");
+    let ran = run(&folder, &line);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(ran.json()["points"].as_array().expect("points").len(), 4);
+    assert_eq!(left(), then, "its own logs are gone, and the other stays");
+}
+
 #[test]
 fn a_torn_last_line_is_measured_again() {
     let folder = fresh_folder("torn");

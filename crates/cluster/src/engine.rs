@@ -13,8 +13,12 @@ use contract::{
 };
 use engine::{Part, Store, ThisEngine};
 use machine::hardware::worker;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs;
 use std::ops::Range;
 use std::path::{self, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// See the module. Its functions panic in a process that is no node.
 pub struct Together;
@@ -32,13 +36,20 @@ fn own(of: usize) -> Range<usize> {
     group().number() * each..(group().number() + 1) * each
 }
 
-/// Says this value, and is told those of all nodes; if one is lost, this one alone, for what follows will say so.
-fn all_or_own<T: serde::Serialize + serde::de::DeserializeOwned>(what: &str, own: T) -> Vec<T> {
+/// Says this value, and is told those of all nodes.
+fn all<T: Serialize + DeserializeOwned>(group: &Group, what: &str, own: &T) -> Result<Vec<T>, Lost> {
     // As JSON: some leave out what they do not have, and bytes do not say what is missing.
-    let bytes = serde_json::to_vec(&own).expect("it has no keys but strings");
-    let all = group().exchange(what, bytes).ok();
-    let all = all.and_then(|all| all.iter().map(|bytes| serde_json::from_slice(bytes).ok()).collect());
-    all.unwrap_or_else(|| vec![own])
+    let bytes = serde_json::to_vec(own).expect("it has no keys but strings");
+    let all = group.exchange(what, bytes)?;
+    let read = |(node, bytes): (usize, &Vec<u8>)| {
+        serde_json::from_slice(bytes).map_err(|_| Lost::new(node, "what it said is no message"))
+    };
+    all.iter().enumerate().map(read).collect()
+}
+
+/// The same; if a node is lost, this one's alone: [`Together::lost`] says so.
+fn all_or_own<T: Serialize + DeserializeOwned>(what: &str, own: T) -> Vec<T> {
+    all(group(), what, &own).unwrap_or_else(|_| vec![own])
 }
 
 /// Where this node's log is, in a folder that all share or that is each node's own; from the root, so that whoever is told of it knows where.
@@ -48,14 +59,29 @@ fn own_folders(folders: &[PathBuf]) -> Vec<PathBuf> {
     folders.iter().map(below).collect()
 }
 
-/// What this node has, if all have it.
-fn agreed<T>(what: &str, own: Result<T, LogError>) -> Result<T, LogError> {
-    let said = all_or_own(what, own.as_ref().err().map(ToString::to_string));
-    let refused = said.into_iter().enumerate().find_map(|(node, why)| Some((node, why?)));
-    match (own, refused) {
-        (Err(error), _) => Err(error),
-        (Ok(_), Some((node, why))) => Err(LogError::Refused { why: format!("instance {node}: {why}") }),
-        (Ok(own), None) => Ok(own),
+/// What this node has, if all have it. Whom nobody has heard does not agree.
+fn agreed<T>(group: &Group, what: &str, own: Result<T, LogError>) -> Result<T, LogError> {
+    let error = own.as_ref().err().map(|error| (error.to_string(), error.is_of_input()));
+    let said = all(group, what, &error);
+    let own = own?;
+    let refused =
+        said.map_err(LogError::Lost)?.into_iter().enumerate().find_map(|(node, why)| Some((node, why?)));
+    match refused {
+        Some((instance, (why, is_of_input))) => Err(LogError::Elsewhere { instance, why, is_of_input }),
+        None => Ok(own),
+    }
+}
+
+/// Progress of what takes long and is not broken off; says when a node is lost meanwhile.
+fn watched(progress: &(dyn Fn(u64) + Sync)) -> impl Fn(u64) + Sync {
+    let is_said = AtomicBool::new(false);
+    move |rows| {
+        if let Some(lost) = group().lost().filter(|_| group().is_first())
+            && !is_said.swap(true, Ordering::Relaxed)
+        {
+            eprintln!("trireme: {lost}: this node ends once its own rows are loaded");
+        }
+        progress(rows);
     }
 }
 
@@ -202,10 +228,12 @@ impl Engine for Together {
         progress: &(dyn Fn(u64) + Sync),
     ) -> Result<Store, LoadError> {
         let of = own(layout.partitions as usize);
-        let loaded = ThisEngine::load_part(workload, layout, of.start as u32..of.end as u32, progress);
-        let refused = all_or_own("loaded", loaded.as_ref().err().cloned());
-        match refused.into_iter().flatten().next() {
-            None => loaded,
+        let progress = watched(progress);
+        let loaded = ThisEngine::load_part(workload, layout, of.start as u32..of.end as u32, &progress);
+        let said = all(group(), "loaded", &loaded.as_ref().err().cloned());
+        let loaded = loaded?;
+        match said.map_err(LoadError::Lost)?.into_iter().flatten().next() {
+            None => Ok(loaded),
             Some(error) => Err(error),
         }
     }
@@ -251,6 +279,10 @@ impl Engine for Together {
         Ok(RunOutcome { clocks, ..ran })
     }
 
+    fn lost() -> Option<Lost> {
+        group().lost().cloned()
+    }
+
     fn leak_check(store: &Store) -> LeakCheck {
         all_or_own("looked for leaks", ThisEngine::leak_check(store))
             .into_iter()
@@ -259,12 +291,20 @@ impl Engine for Together {
     }
 
     fn admit_new_log(folders: &[PathBuf]) -> Result<(), LogError> {
-        agreed("a new log", ThisEngine::admit_new_log(&own_folders(folders)))
+        agreed(group(), "a new log", ThisEngine::admit_new_log(&own_folders(folders)))
     }
 
     fn open_log(store: &mut Store, options: &LogOptions) -> Result<(), LogError> {
         let options = LogOptions { folders: own_folders(&options.folders), ..options.clone() };
-        agreed("a log begins", ThisEngine::open_log(store, &options))
+        let is_new = ThisEngine::admit_new_log(&options.folders).is_ok();
+        let opened = ThisEngine::open_log(store, &options);
+        let is_here = opened.is_ok();
+        let agreed = agreed(group(), "a log begins", opened);
+        if is_new && is_here && agreed.is_err() {
+            // Nothing has run, and what is not a log everywhere is in the way of the next one.
+            options.folders.iter().for_each(|folder| drop(fs::remove_dir_all(folder)));
+        }
+        agreed
     }
 
     fn log_report(store: &Store) -> Option<LogReport> {
@@ -284,21 +324,21 @@ impl Engine for Together {
     ) -> Result<(Store, Recovered), LogError> {
         let folders = own_folders(folders);
         let inspected = ThisEngine::inspect_log(&folders).as_ref().map(LogEnd::of).map_err(LogError::clone);
-        let end = agreed("what is durable", inspected)?;
+        let end = agreed(group(), "what is durable", inspected)?;
         // What is not durable everywhere nobody was told of.
-        let up_to = LogEnd::common(&all_or_own("up to which epoch", end))?;
+        let up_to = LogEnd::common(&all(group(), "up to which epoch", &end).map_err(LogError::Lost)?)?;
         let options = RecoveryOptions { up_to: Some(up_to), ..*options };
         let of = own(layout.partitions as usize);
         let of = of.start as u32..of.end as u32;
-        let recovered = ThisEngine::recover_part(workload, layout, &folders, &options, of, progress);
-        let (store, own) = agreed("recovered", recovered)?;
-        let together =
-            all_or_own("what was recovered", own).into_iter().reduce(Recovered::beside).expect("a node");
-        Ok((store, together))
+        let progress = watched(progress);
+        let recovered = ThisEngine::recover_part(workload, layout, &folders, &options, of, &progress);
+        let (store, own) = agreed(group(), "recovered", recovered)?;
+        let together = all(group(), "what was recovered", &own).map_err(LogError::Lost)?;
+        Ok((store, together.into_iter().reduce(Recovered::beside).expect("a node")))
     }
 
     fn log_manifest(folders: &[PathBuf]) -> Result<LogManifest, LogError> {
-        agreed("a log's manifest", ThisEngine::log_manifest(&own_folders(folders)))
+        agreed(group(), "a log's manifest", ThisEngine::log_manifest(&own_folders(folders)))
     }
 
     fn available_bytes() -> u64 {

@@ -137,6 +137,17 @@ impl Group {
         self.fabric.is_some()
     }
 
+    /// On how many hosts the nodes are.
+    pub fn host_count(&self) -> usize {
+        // They are numbered without gaps.
+        1 + self.hosts.iter().max().map_or(0, |last| *last)
+    }
+
+    /// Whether what goes over TCP is encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.mesh.is_encrypted()
+    }
+
     /// Whether all nodes are on one host, whose clock is theirs.
     pub fn is_one_host(&self) -> bool {
         self.hosts.iter().all(|host| *host == 0)

@@ -1,7 +1,7 @@
 //! Starting the other nodes of a run.
 //!
 //! The first node starts the others on its own host, as `trireme node --attached unix` with one end of a pair of sockets for standard input; or connects to where
-//! `trireme node --listen ADDRESS` waits, which starts the same there. All are started before any is spoken with. Then each is told what to do (`assignment`).
+//! `trireme node --listen ADDRESS` waits, which starts the same there. Each is greeted as it is started. Then all are told what to do (`assignment`).
 
 use crate::assignment::{Assignment, SECRET_BYTES, host, name, numbered, receive, send};
 use crate::control::{Control, SILENCE, words};

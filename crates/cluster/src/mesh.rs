@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// For each of them beside that: a host makes them one after the other.
 const PATIENCE_FOR_EACH: Duration = Duration::from_millis(20);
 /// For who has connected to say who he is. Nodes do so at once.
-const PATIENCE_WITH_STRANGERS: Duration = Duration::from_secs(1);
+const PATIENCE_WITH_STRANGERS: Duration = Duration::from_secs(5);
 
 /// While who has connected is asked who he is.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
@@ -149,6 +149,11 @@ impl Mesh {
 
     fn with<R>(&self, f: impl FnOnce(&mut BTreeMap<&'static str, Connections>) -> R) -> R {
         f(&mut self.connections.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether connections over TCP are encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.credentials.tls.is_some()
     }
 
     /// Ends the connections to a node.
@@ -303,9 +308,12 @@ impl Listener {
         }];
         let (seconds, nanoseconds) = (patience.as_secs() as i64, patience.subsec_nanos().into());
         let patience = Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
-        if poll(&mut asked, Some(&patience))? == 0 {
-            return Ok(None);
-        }
+        match poll(&mut asked, Some(&patience)) {
+            Ok(0) => return Ok(None),
+            // A person wants it to end, which is asked elsewhere.
+            Err(rustix::io::Errno::INTR) => return Ok(None),
+            come => come?,
+        };
         let accepted = match self {
             Listener::Unix(listener, _) => {
                 listener.accept().map(|(stream, _)| (Stream::Unix(stream), "this host".to_owned()))

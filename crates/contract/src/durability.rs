@@ -7,6 +7,7 @@
 //! | `group` | its epoch was synced | the machine |
 //! | `sync` | its epoch, which closes early for who waits for it, was synced | the machine |
 
+use crate::instances::Lost;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::PathBuf;
@@ -455,6 +456,32 @@ pub enum LogError {
         /// Why.
         why: String,
     },
+    /// Another instance, a process of its own, has an error.
+    Elsewhere {
+        /// Its number.
+        instance: usize,
+        /// Its error, in words.
+        why: String,
+        /// Whether other input would help there ([`LogError::is_of_input`]).
+        is_of_input: bool,
+    },
+    /// An instance that is a process of its own has dropped out.
+    Lost(Lost),
+}
+
+impl LogError {
+    /// Whether other input would help: not against files that cannot be read or written or are corrupt, nor against an instance that has dropped out.
+    pub fn is_of_input(&self) -> bool {
+        match self {
+            LogError::Io { .. } | LogError::Corrupt { .. } | LogError::Lost(_) => false,
+            LogError::Elsewhere { is_of_input, .. } => *is_of_input,
+            LogError::Occupied { .. }
+            | LogError::Nothing { .. }
+            | LogError::Locked { .. }
+            | LogError::Mismatch { .. }
+            | LogError::Refused { .. } => true,
+        }
+    }
 }
 
 impl fmt::Display for LogError {
@@ -475,6 +502,8 @@ impl fmt::Display for LogError {
             }
             LogError::Mismatch { why } => write!(f, "the log is of another store: {why}"),
             LogError::Refused { why } => f.write_str(why),
+            LogError::Elsewhere { instance, why, .. } => write!(f, "instance {instance}: {why}"),
+            LogError::Lost(lost) => lost.fmt(f),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::durability::{
 use crate::erased::{ErasedClient, erased};
 use crate::header::Header;
 use crate::in_flight::InFlight;
-use crate::instances::{Instances, Site};
+use crate::instances::{Instances, Lost, Site};
 use crate::measurement::Measurement;
 use crate::names::{
     ArchitectureName, BindingName, CanaryName, ChannelName, CountersName, LatchName, PairName,
@@ -100,6 +100,12 @@ pub trait Engine {
     /// Why no counters of a processor's are told of this engine's workers ([`EngineOptions::counters`]), in words; `None`: the system gives them to the threads of this process.
     fn why_no_counters() -> Option<String> {
         Some("this engine does not ask for them".to_owned())
+    }
+
+    /// The instance that was lost first, where instances are processes and one has been: from then on [`Engine::leak_check`], [`Engine::log_report`] and
+    /// the bytes of memory are of this process alone.
+    fn lost() -> Option<Lost> {
+        None
     }
 
     /// What a quiet store holds: used to prove that aborts and deletes leave nothing behind.
@@ -678,42 +684,6 @@ pub enum RunError {
     Lost(Lost),
 }
 
-/// An instance that has dropped out of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lost {
-    /// Its number.
-    pub instance: usize,
-    /// What happened.
-    pub why: String,
-    /// If the store is logged: everything that committed in this epoch or before is durable at all instances, and perhaps acknowledged; nothing later is.
-    pub acknowledged: Option<u64>,
-}
-
-impl Lost {
-    /// An instance, and what happened.
-    pub fn new(instance: usize, why: impl Into<String>) -> Lost {
-        Lost { instance, why: why.into(), acknowledged: None }
-    }
-
-    /// Why an instance is lost that has told so itself: because of another, or of a branch that has panicked.
-    pub const BREAKS_OFF: &'static str = "it broke off";
-
-    /// Why a run was broken off, of what several instances say of it, each with its number; `None`: nobody has lost anybody. One that says something is there itself, and has at most broken off,
-    /// unless it says that of itself.
-    pub fn cause<'l>(said: impl Iterator<Item = (usize, &'l Lost)> + Clone) -> Option<Lost> {
-        let is_there = |lost: &Lost| said.clone().any(|(instance, _)| instance == lost.instance);
-        let is_cause = |(instance, lost): &(usize, &Lost)| *instance == lost.instance || !is_there(lost);
-        let mut others = said.clone().filter(|(_, lost)| lost.why != Lost::BREAKS_OFF);
-        let first = others.clone().find(is_cause).or(others.next()).or(said.clone().next())?.1;
-        Some(said.fold(first.clone(), |first, (_, lost)| first.beside(lost)))
-    }
-
-    /// The same where another node knows of more, or less, that was acknowledged.
-    pub fn beside(self, other: &Lost) -> Lost {
-        Lost { acknowledged: self.acknowledged.max(other.acknowledged), ..self }
-    }
-}
-
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -737,25 +707,6 @@ impl fmt::Display for RunError {
                 write!(f, "{why}; what was acknowledged is safe, and nothing is written any more")
             }
             RunError::Lost(lost) => lost.fmt(f),
-        }
-    }
-}
-
-impl fmt::Display for Lost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Lost { instance, why, acknowledged } = self;
-        write!(
-            f,
-            "instance {instance} has dropped out: {why}; what was not decided has aborted, and the run is over"
-        )?;
-        match acknowledged {
-            None => Ok(()),
-            Some(epoch) => {
-                write!(
-                    f,
-                    "; what was acknowledged, up to epoch {epoch}, is there once the log is recovered (by recover, of the same folder and the same nodes)"
-                )
-            }
         }
     }
 }
@@ -784,6 +735,8 @@ pub enum LoadError {
         /// What happened.
         why: String,
     },
+    /// An instance that is a process of its own has dropped out.
+    Lost(Lost),
 }
 
 impl fmt::Display for LoadError {
@@ -800,6 +753,7 @@ impl fmt::Display for LoadError {
                 write!(f, "the system refused a mapping of {:.2} GiB: {why}", gib(*bytes))
             }
             LoadError::Elsewhere { why } => f.write_str(why),
+            LoadError::Lost(lost) => lost.fmt(f),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How many instances a deployment has: a number, or one for each core, socket or machine that workers run on (*hardware-islands* 2, 4.1: an
+//! How many instances a deployment has, and one that has dropped out. How many: a number, or one for each core, socket or machine that workers run on (*hardware-islands* 2, 4.1: an
 //! instance per core, per socket and per machine are its islands of three sizes).
 //!
 //! Instances have equally many workers, in the workers' order: of six workers and two instances the first three are the first one's. So there is
@@ -140,6 +140,62 @@ impl Serialize for Instances {
 impl<'de> Deserialize<'de> for Instances {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+/// An instance that has dropped out of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lost {
+    /// Its number.
+    pub instance: usize,
+    /// What happened.
+    pub why: String,
+    /// If the store is logged: everything that committed in this epoch or before is durable at all instances, and perhaps acknowledged. That is what those know that
+    /// are there: the lost one may have known of one epoch more, and have acknowledged it; then it is durable at all instances too, and recovery finds it.
+    pub acknowledged: Option<u64>,
+}
+
+impl Lost {
+    /// An instance, and what happened.
+    pub fn new(instance: usize, why: impl Into<String>) -> Lost {
+        Lost { instance, why: why.into(), acknowledged: None }
+    }
+
+    /// Why an instance is lost that has told so itself: because of another, or of a branch that has panicked.
+    pub const BREAKS_OFF: &'static str = "it broke off";
+
+    /// Why a run was broken off, of what several instances say of it, each with its number; `None`: nobody has lost anybody. One that says something is there itself, and has at most broken off,
+    /// unless it says that of itself.
+    pub fn cause<'l>(said: impl Iterator<Item = (usize, &'l Lost)> + Clone) -> Option<Lost> {
+        let is_there = |lost: &Lost| said.clone().any(|(instance, _)| instance == lost.instance);
+        let is_cause = |(instance, lost): &(usize, &Lost)| *instance == lost.instance || !is_there(lost);
+        let mut others = said.clone().filter(|(_, lost)| lost.why != Lost::BREAKS_OFF);
+        let first = others.clone().find(is_cause).or(others.next()).or(said.clone().next())?.1;
+        Some(said.fold(first.clone(), |first, (_, lost)| first.beside(lost)))
+    }
+
+    /// The same where another node knows of more, or less, that was acknowledged.
+    pub fn beside(self, other: &Lost) -> Lost {
+        Lost { acknowledged: self.acknowledged.max(other.acknowledged), ..self }
+    }
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Lost { instance, why, acknowledged } = self;
+        write!(
+            f,
+            "instance {instance} has dropped out: {why}; what was not decided has aborted, and the run is over"
+        )?;
+        match acknowledged {
+            None => Ok(()),
+            Some(epoch) => {
+                write!(
+                    f,
+                    "; what was acknowledged, up to epoch {epoch}, is there once the log is recovered (by recover, of the same folder and the same nodes)"
+                )
+            }
+        }
     }
 }
 

@@ -43,13 +43,13 @@ pub use durability::{
     LogInspection, LogManifest, LogOptions, LogReport, Recovered, RecoveryOptions,
 };
 pub use engine::{
-    Arrangement, DeploymentCanary, Engine, EngineOptions, InstanceEngine, Layout, LeakCheck, LoadError, Lost,
+    Arrangement, DeploymentCanary, Engine, EngineOptions, InstanceEngine, Layout, LeakCheck, LoadError,
     Misfit, Part, RunError, RunOutcome, Selection, SnapshotCanary, Support, Until,
 };
 pub use erased::{Erased, ErasedClient, erased};
 pub use header::Header;
 pub use in_flight::InFlight;
-pub use instances::{Instances, Site};
+pub use instances::{Instances, Lost, Site};
 pub use measurement::{
     Arrived, Effort, Events, KindCounts, LatencyHistogram, Measurement, Sampled, TimeClass, TimeShare,
 };

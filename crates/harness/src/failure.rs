@@ -84,9 +84,9 @@ impl Failure {
             Failure::Interrupted => INTERRUPTED,
             Failure::Write { .. } => UNWRITTEN,
             Failure::Checks { .. } => 1,
-            Failure::Load(LoadError::Refused { .. } | LoadError::Elsewhere { .. })
-            | Failure::Run(RunError::Log { .. } | RunError::Lost(_))
-            | Failure::Log(LogError::Io { .. } | LogError::Corrupt { .. }) => 1,
+            Failure::Load(LoadError::Refused { .. } | LoadError::Elsewhere { .. } | LoadError::Lost(_))
+            | Failure::Run(RunError::Log { .. } | RunError::Lost(_)) => 1,
+            Failure::Log(error) if !error.is_of_input() => 1,
             _ => OTHER_INPUT,
         }
     }

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -130,15 +130,20 @@ pub fn await_workers(processes: &[u32]) {
     thread::sleep(Duration::from_millis(100));
 }
 
-pub fn ends_with_words(mut run: Child, within: Duration, expected: &str) -> String {
+/// How a run ends that goes on for no longer.
+pub fn ends_within(run: &mut Child, within: Duration) -> ExitStatus {
     let began = Instant::now();
-    let status = loop {
+    loop {
         if let Some(status) = run.try_wait().expect("a child") {
-            break status;
+            return status;
         }
         assert!(began.elapsed() < within, "it waits for ever");
         thread::sleep(Duration::from_millis(5));
-    };
+    }
+}
+
+pub fn ends_with_words(mut run: Child, within: Duration, expected: &str) -> String {
+    let status = ends_within(&mut run, within);
     let mut said = String::new();
     run.stderr.take().expect("a pipe").read_to_string(&mut said).expect("words");
     assert!(matches!(status.code(), Some(1 | 2)), "{said}");

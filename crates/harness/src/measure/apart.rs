@@ -108,7 +108,7 @@ fn one<E: Engine, W: Audited>(
     if after == After::Audit {
         checks.extend(session.audit(selection, options)?);
     }
-    Ok((measurement, session.memory(), session.log_report(), checks))
+    Ok((measurement, session.memory(), session.log_report()?, checks))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub fn recover<E: Engine, W: Audited>(
 ) -> Result<(Recovered, Vec<Check>, Memory), Failure> {
     let layout = layout_of::<E>(pair, options)?;
     let (mut session, recovered) = Session::<E, W>::recover(workload, layout, folders, how, observer)?;
-    let mut checks = vec![session.nothing_held()];
+    let mut checks = vec![session.nothing_held()?];
     checks.extend(session.audit(Selection::Pair(pair), options)?);
     Ok((recovered, checks, session.memory()))
 }

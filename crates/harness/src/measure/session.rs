@@ -5,8 +5,8 @@ use crate::observer::{Event, Observer};
 use crate::options::{Logging, RunOptions};
 use crate::summary::{Check, Memory};
 use contract::{
-    Compilation, CountersName, Engine, EngineOptions, Layout, LeakCheck, LogReport, Measurement, Recovered,
-    RecoveryOptions, RunError, Selection, Until, Workload,
+    Compilation, CountersName, Durability, Engine, EngineOptions, Layout, LeakCheck, LogError, LogOptions,
+    LogReport, Measurement, Recovered, RecoveryOptions, RunError, Selection, Until, Workload,
 };
 use std::fs;
 use std::path::PathBuf;
@@ -27,6 +27,21 @@ pub struct Session<'a, E: Engine, W: Workload> {
     passing: Vec<PathBuf>,
     /// Whether it has what clients of another process left.
     is_recovered: bool,
+}
+
+/// Logs of earlier stores that are passed over.
+const MOST_LEFT: u64 = 1000;
+
+/// Refuses to go on where a process of several has dropped out.
+fn all_there<E: Engine>() -> Result<(), Failure> {
+    E::lost().map_or(Ok(()), |lost| Err(Failure::Run(RunError::Lost(lost))))
+}
+
+/// What the store holds, of all processes.
+fn leaks<E: Engine>(store: &E::Store) -> Result<LeakCheck, Failure> {
+    let leaks = E::leak_check(store);
+    all_there::<E>()?;
+    Ok(leaks)
 }
 
 impl<E: Engine, W: Workload> Drop for Session<'_, E, W> {
@@ -63,7 +78,7 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         let progress = |rows| observer.tell(Event::Loaded { rows });
         let (store, recovered) = E::recover(workload, layout, folders, options, &progress)?;
         observer.tell(Event::LoadEnds);
-        let leaks = E::leak_check(&store);
+        let leaks = leaks::<E>(&store)?;
         let memory = Memory::loaded(leaks.memory_bytes, leaks.linked_records).now(&leaks);
         Ok((Self::over(workload, layout, store, memory, true), recovered))
     }
@@ -77,14 +92,14 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
     }
 
     /// Whether nothing is held in the store.
-    pub fn nothing_held(&self) -> Check {
-        Check::nothing_held(&E::leak_check(&self.store))
+    pub fn nothing_held(&self) -> Result<Check, Failure> {
+        Ok(Check::nothing_held(&leaks::<E>(&self.store)?))
     }
 
     /// Logs what commits from now on, if that is asked for.
     fn log(&mut self, logging: &Logging) -> Result<(), Failure> {
-        let Some(options) = logging.of_store(self.number) else { return Ok(()) };
-        if E::log_report(&self.store).is_none() {
+        if logging.level != Durability::None && !self.has_log() {
+            let options = self.free_log(logging)?;
             E::open_log(&mut self.store, &options)?;
             // Where runs repeat, the disk is a simulated one, and goes with the store.
             if logging.each_apart && !E::REPEATS {
@@ -92,6 +107,25 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
             }
         }
         Ok(())
+    }
+
+    /// The log of this store, or where each has one apart, of the next number of which nothing is there: a sweep that was interrupted has left its last one.
+    fn free_log(&self, logging: &Logging) -> Result<LogOptions, Failure> {
+        let mut number = self.number;
+        loop {
+            let options = logging.of_store(number).expect("a level that logs");
+            let is_there = match E::admit_new_log(&options.folders) {
+                Ok(()) => return Ok(options),
+                Err(LogError::Occupied { .. } | LogError::Locked { .. }) => true,
+                Err(LogError::Elsewhere { is_of_input, .. }) => is_of_input,
+                Err(_) => false,
+            };
+            if !(logging.each_apart && !E::REPEATS && is_there) || number - self.number > MOST_LEFT {
+                // What is wrong with it, it says when it is opened.
+                return Ok(options);
+            }
+            number += 1;
+        }
     }
 
     /// The workload that it serves.
@@ -110,15 +144,22 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
     }
 
     /// What the store's log has taken, if it has one.
-    pub fn log_report(&self) -> Option<LogReport> {
-        E::log_report(&self.store)
+    pub fn log_report(&self) -> Result<Option<LogReport>, Failure> {
+        let report = E::log_report(&self.store);
+        all_there::<E>()?;
+        Ok(report)
+    }
+
+    /// Whether it is logged.
+    pub fn has_log(&self) -> bool {
+        E::log_report(&self.store).is_some()
     }
 
     /// Whether what runs over it next is what it would be over a newly loaded one: nothing has run over it, or nothing that one
     /// could tell.
     pub fn is_as_new(&self) -> bool {
         let is_as_loaded = self.memory.is_as_loaded() && !self.workload.is_data_dependent();
-        self.clients.is_empty() || (is_as_loaded && self.log_report().is_none())
+        self.clients.is_empty() || (is_as_loaded && !self.has_log())
     }
 
     /// Serves another workload from now on, whose tables are loaded as they are.
@@ -150,7 +191,7 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
             return Err(Failure::Run(RunError::Log { why }));
         }
         self.clients.extend(run.clients);
-        let leaks = E::leak_check(&self.store);
+        let leaks = leaks::<E>(&self.store)?;
         self.memory = self.memory.now(&leaks);
         let checks = Self::checks(&leaks, &run.measurement);
         Ok((run.measurement, checks))

@@ -42,7 +42,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
     /// Forgets the stores that are not as good as newly loaded, so that what runs next does not depend on what ran before; and those
     /// that are logged, for what runs next may be logged otherwise, or not.
     pub fn forget_changed(&mut self) {
-        self.sessions.retain(|session| session.is_as_new() && session.log_report().is_none());
+        self.sessions.retain(|session| session.is_as_new() && !session.has_log());
     }
 
     /// Runs the repetitions of `systems`: by turns, or apart. What an audit finds concerns all systems of its store.
@@ -232,7 +232,7 @@ impl<'a, E: Engine, W: Audited> Stores<'a, E, W> {
                 session.repetition(Selection::Pair(system.pair), &system.told(options), repetition)?;
             system.repetitions.push(measurement);
             system.memory = session.memory();
-            system.log = session.log_report();
+            system.log = session.log_report()?;
             Check::join(&mut system.checks, checks);
         }
         observer.tell(Event::MeasureEnds);
