@@ -338,10 +338,7 @@ fn what_nodes_say_is_encrypted_where_that_is_asked_for() {
     let refused = output(&format!("check micro --transactions 500 --channel tcp {}", cluster("far")));
     assert_eq!(refused.status.code(), Some(1));
     let said = words(&refused);
-    assert!(
-        said.contains(" has dropped out: it cannot connect to node 0, at 127.0.0.1:"),
-        "{said}"
-    );
+    assert!(said.contains(" has dropped out: it cannot connect to node 0, at 127.0.0.1:"), "{said}");
     node.says("it cannot connect to node 0");
     let mut stranger = TcpStream::connect(node.address).expect("it waits");
     stranger.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("room");

@@ -9,9 +9,9 @@
 //! - Under latches nothing is asked of the system: what a change may need is taken before ([`AllocationCache::provide`]).
 
 use super::OVERSIZE;
-use super::finger::Fingers;
+use super::finger::{Appending, Fingers};
 use super::heap::{Heap, MOST_UNITS, units_of};
-use super::node::NODE_BYTES;
+use super::node::{NODE_BYTES, prefetch_to_write};
 use super::state::MOST_LEVELS;
 use crate::epoch::Line;
 use crate::facade::atomic::{AtomicU32, Ordering};
@@ -128,6 +128,8 @@ pub(crate) struct AllocationCache {
     garbage: VecDeque<(u64, Garbage)>,
     /// The leaves where the worker linked last, or was about to.
     pub(super) fingers: Fingers,
+    /// The leaves that the worker appended last.
+    pub(super) appending: Appending,
 }
 
 impl Default for AllocationCache {
@@ -140,6 +142,7 @@ impl Default for AllocationCache {
             free_pieces: Vec::new(),
             garbage: VecDeque::new(),
             fingers: Fingers::NONE,
+            appending: Appending::default(),
         }
     }
 }
@@ -209,11 +212,17 @@ impl AllocationCache {
         self.units = heap.take(CHUNK_UNITS.max(4 * units as u64));
     }
 
-    /// A node's number, its memory as it was left.
+    /// A node's number, its memory as it was left. The lines of the one that is taken next are asked for: by then they are here.
     pub(super) fn take_node(&mut self, nodes: &Nodes) -> u32 {
-        if let Some(number) = self.free.pop() {
-            return number;
+        let number = self.free.pop().unwrap_or_else(|| self.take_fresh_node(nodes));
+        let next = self.free.last().copied().or_else(|| self.chunk.clone().next());
+        if let Some(next) = next {
+            prefetch_to_write(nodes.base(next));
         }
+        number
+    }
+
+    fn take_fresh_node(&mut self, nodes: &Nodes) -> u32 {
         if self.chunk.is_empty() {
             // Not in release: it goes on, and those who wait for the latch wait for longer.
             debug_assert!(false, "a node's memory is taken under a latch");

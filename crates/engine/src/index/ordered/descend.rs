@@ -58,6 +58,22 @@ pub(super) struct Step {
     pub upper: Fence,
 }
 
+/// A child's place in its parent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    pub parent: Stop,
+    pub position: usize,
+    /// The upper end of the parent's range.
+    pub upper: Fence,
+}
+
+impl Step {
+    /// The place of the child to which the way goes on.
+    pub fn place(self) -> Place {
+        Place { parent: self.at, position: self.position, upper: self.upper }
+    }
+}
+
 /// A leaf, and the ends of its range.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct End {

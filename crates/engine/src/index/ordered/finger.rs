@@ -12,7 +12,7 @@
 //! The range is kept as numbers that order keys as their bytes do, which keys of at most 15 bytes have; for longer ones nothing
 //! is remembered. (Finger search; Guibas, McCreight, Plass and Roberts, 1977.)
 
-use super::descend::Stop;
+use super::descend::{Place, Stop};
 use super::keys::{Fence, Probe, SLICE_BYTES, inline_length};
 use super::state::State;
 
@@ -82,6 +82,41 @@ impl Fingers {
     #[inline(always)]
     pub fn of(&mut self, key: &Probe<'_>) -> &mut Finger {
         &mut self.0[place_of(key.slice_at(0), FINGERS)]
+    }
+}
+
+/// What was appended last, for each of the [`Fingers`]: a leaf that was split off at the end of another, as keys that ascend do it, and its
+/// place in its parent. Who fills that leaf, too, has the parent without a descent, as long as the parent's state is the same.
+///
+/// Takes no memory before something is appended.
+#[derive(Default)]
+pub(super) struct Appending(Option<Box<[(u32, Place); FINGERS]>>);
+
+impl Appending {
+    const NONE: (u32, Place) =
+        (0, Place { parent: Stop { node: 0, state: State(0) }, position: 0, upper: Fence::Open });
+
+    /// Makes room for what is noted from here on: under latches nothing is asked of the system.
+    #[inline(always)]
+    pub fn provide(&mut self) {
+        if self.0.is_none() {
+            self.0 = Some(Box::new([Self::NONE; FINGERS]));
+        }
+    }
+
+    /// A leaf has this place now. A fence out of line is not remembered: whoever changes a node above may retire its piece.
+    #[inline(always)]
+    pub fn note(&mut self, key: &Probe<'_>, leaf: u32, place: Place) {
+        if let (Some(noted), false) = (&mut self.0, matches!(place.upper, Fence::Long(_))) {
+            noted[place_of(key.slice_at(0), FINGERS)] = (leaf, place);
+        }
+    }
+
+    /// The place of a leaf that is responsible for the key, if it was noted: it is there still if the parent's state is the same.
+    #[inline(always)]
+    pub fn place_of(&self, key: &Probe<'_>, leaf: u32) -> Option<Place> {
+        let (noted, place) = self.0.as_ref()?[place_of(key.slice_at(0), FINGERS)];
+        (noted == leaf).then_some(place)
     }
 }
 

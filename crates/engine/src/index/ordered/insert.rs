@@ -10,10 +10,11 @@
 //!
 //! A full leaf is cut in the middle, with two exceptions. If the new key goes behind all others, the leaf stays full, and the
 //! fresh one begins with that key. If it follows the key that was linked there last, keys ascend there, and the leaf is cut
-//! right behind it. So keys that are linked in ascending order, also in several places of the tree at once, fill their leaves.
+//! right behind it. So keys that are linked in ascending order, also in several places of the tree at once, fill their leaves; and who does so
+//! notes where the fresh leaf is in its parent, and needs no descent to split it in turn.
 
 use super::allocation_cache::AllocationCache;
-use super::descend::{End, Step, Stop, Target};
+use super::descend::{End, Place, Step, Stop, Target};
 use super::draft::Draft;
 use super::finger::{Finger, Rank};
 use super::keys::{KeyBuffer, Probe, fits_inline, separator_length, slice_of};
@@ -29,7 +30,7 @@ pub(super) type Trail = Stack<Step, MOST_LEVELS>;
 
 /// A full leaf and its parent, both latched.
 struct Room {
-    parent: Step,
+    place: Place,
     leaf: End,
 }
 
@@ -171,6 +172,10 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// Latches the full leaf `at`, which does not hold the key, and a parent that has room for one child more. `None`:
     /// something has changed, or an inner node was split; look again.
     fn make_room(&self, at: Stop, key: &Probe<'_>, allocations: &mut AllocationCache) -> Option<Room> {
+        if let Some(room) = self.noted_room(at, key, allocations) {
+            return self.try_latch_both(room.place.parent, at).then_some(room);
+        }
+        allocations.appending.provide();
         let mut trail = Trail::new();
         let leaf = self.descend_noting(Target::Key(*key), |step| trail.push(step))?;
         if leaf.at.node != at.node || leaf.at.state != at.state {
@@ -183,8 +188,23 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
             }
             return None;
         }
-        let parent = *trail.last().expect("the root is an inner node");
-        self.try_latch_both(parent.at, leaf.at).then_some(Room { parent, leaf })
+        let place = trail.last().expect("the root is an inner node").place();
+        self.try_latch_both(place.parent, leaf.at).then_some(Room { place, leaf })
+    }
+
+    /// The full leaf `at` in its parent, as both were when the leaf was split off by a key near this one, if the parent is the same and has room for
+    /// one child more.
+    fn noted_room(&self, at: Stop, key: &Probe<'_>, allocations: &AllocationCache) -> Option<Room> {
+        let place = allocations.appending.place_of(key, at.node)?;
+        let Place { parent, position, .. } = place;
+        let is_there = F::look(self.state(parent.node)) == parent.state;
+        if !is_there || parent.state.count() == SEPARATORS {
+            return None;
+        }
+        let inner = self.inner(parent.node);
+        let fence = |position| self.fence(inner, parent.state, position);
+        let upper = if position < parent.state.count() { fence(position) } else { place.upper };
+        Some(Room { place, leaf: End { at, lower: fence(position - 1), upper } })
     }
 
     /// Latches a node and its child, or neither.
@@ -207,7 +227,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         allocations: &mut AllocationCache,
         linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>) -> T,
     ) -> T {
-        let Room { parent, leaf: End { at, lower, upper } } = room;
+        let Room { place, leaf: End { at, lower, upper } } = room;
         let prefix = &key.bytes[..at.state.prefix()];
         let leaf = self.leaf_of(at.node);
         let Err(position) = self.search(leaf, at.state, key) else {
@@ -252,7 +272,14 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
             // The key went behind all others of a leaf that stays as it is, or a part of it.
             (cut..LEAF_ENTRIES).for_each(|position| leaf.put(position, Entry::NONE));
         }
-        self.put_beside(parent, &separator, number, key, allocations);
+        self.put_beside(place, &separator, number, key, allocations);
+        let parent = Stop {
+            node: place.parent.node,
+            state: place.parent.state.changed(place.parent.state.count() + 1),
+        };
+        if position >= cut {
+            allocations.appending.note(key, number, Place { parent, position: place.position + 1, ..place });
+        }
 
         let (old, fresh) =
             (LeafAt { number: LeafRef(at.node), leaf }, LeafAt { number: LeafRef(number), leaf: fresh });
@@ -262,32 +289,27 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
             linked(fresh, Some(Split { other: old, fresh: Half::Key }))
         };
         F::unlatch(&leaf.state, lower_state);
-        F::unlatch(self.state(parent.at.node), parent.at.state.changed(parent.at.state.count() + 1));
+        F::unlatch(self.state(parent.node), parent.state);
         made
     }
 
     /// Puts a node into its latched parent, right of the one that the descent took.
     fn put_beside(
         &self,
-        parent: Step,
+        Place { parent, position, .. }: Place,
         separator: &[u8],
         right: u32,
         key: &Probe<'_>,
         allocations: &mut AllocationCache,
     ) {
-        let inner = self.inner(parent.at.node);
-        let prefix = parent.at.state.prefix();
+        let inner = self.inner(parent.node);
+        let prefix = parent.state.prefix();
         assert!(separator[..prefix] == key.bytes[..prefix]);
         if fits_inline(&separator[prefix..]) && inner.long.get() == 0 {
-            return inner.insert(
-                parent.position,
-                parent.at.state.count(),
-                slice_of(&separator[prefix..]),
-                right,
-            );
+            return inner.insert(position, parent.state.count(), slice_of(&separator[prefix..]), right);
         }
-        let mut draft = self.load(inner, parent.at.state);
-        draft.insert(parent.position, self.separator(separator, prefix, allocations), right);
+        let mut draft = self.load(inner, parent.state);
+        draft.insert(position, self.separator(separator, prefix, allocations), right);
         self.store(inner, &draft, allocations);
     }
 
@@ -334,7 +356,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
 
         let number = self.make_inner(&right, state.level(), upper_prefix, allocations);
         self.store(inner, &left, allocations);
-        self.put_beside(parent, &separator, number, key, allocations);
+        self.put_beside(parent.place(), &separator, number, key, allocations);
         F::unlatch(&inner.state, state.changed(left.count).with_prefix(lower_prefix));
         F::unlatch(self.state(parent.at.node), parent.at.state.changed(parent.at.state.count() + 1));
     }

@@ -200,3 +200,11 @@ pub(super) fn prefetch(node: *const u8) {
         crate::facade::cpu::prefetch_read(node.wrapping_add(line * LINE_BYTES));
     }
 }
+
+/// The same, of a node that will be written.
+#[inline(always)]
+pub(super) fn prefetch_to_write(node: *const u8) {
+    for line in 0..NODE_BYTES / LINE_BYTES {
+        crate::facade::cpu::prefetch_write(node.wrapping_add(line * LINE_BYTES));
+    }
+}
