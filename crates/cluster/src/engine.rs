@@ -296,13 +296,13 @@ impl Engine for Together {
 
     fn open_log(store: &mut Store, options: &LogOptions) -> Result<(), LogError> {
         let options = LogOptions { folders: own_folders(&options.folders), ..options.clone() };
-        let is_new = ThisEngine::admit_new_log(&options.folders).is_ok();
+        let made: Vec<PathBuf> = options.folders.iter().filter(|folder| !folder.exists()).cloned().collect();
         let opened = ThisEngine::open_log(store, &options);
         let is_here = opened.is_ok();
         let agreed = agreed(group(), "a log begins", opened);
-        if is_new && is_here && agreed.is_err() {
-            // Nothing has run, and what is not a log everywhere is in the way of the next one.
-            options.folders.iter().for_each(|folder| drop(fs::remove_dir_all(folder)));
+        if is_here && agreed.is_err() {
+            // Nothing has run, and what is not a log everywhere is in the way of the next one. In a folder that was there before may be what others have put there.
+            made.iter().for_each(|folder| drop(fs::remove_dir_all(folder)));
         }
         agreed
     }

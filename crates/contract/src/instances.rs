@@ -1,5 +1,5 @@
-//! How many instances a deployment has, and one that has dropped out. How many: a number, or one for each core, socket or machine that workers run on (*hardware-islands* 2, 4.1: an
-//! instance per core, per socket and per machine are its islands of three sizes).
+//! How many instances a deployment has: a number, or one for each core, socket or machine that workers run on (*hardware-islands* 2, 4.1: an
+//! instance per core, per socket and per machine are its islands of three sizes). And an instance that has dropped out.
 //!
 //! Instances have equally many workers, in the workers' order: of six workers and two instances the first three are the first one's. So there is
 //! one for each socket only where the workers fill the sockets one after the other, and each with as many; likewise with machines.

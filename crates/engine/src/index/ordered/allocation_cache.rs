@@ -128,7 +128,7 @@ pub(crate) struct AllocationCache {
     garbage: VecDeque<(u64, Garbage)>,
     /// The leaves where the worker linked last, or was about to.
     pub(super) fingers: Fingers,
-    /// The leaves that the worker appended last.
+    /// The leaves that the worker's splits made last.
     pub(super) appending: Appending,
 }
 

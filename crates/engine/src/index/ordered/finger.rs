@@ -9,6 +9,9 @@
 //! index that are far from each other mostly have one each. A worker's allocation cache has some for the keys that it links, a
 //! transaction slot some for those that it looks up ([`crate::transaction`]).
 //!
+//! Beside each finger stands where the leaf that a split made for a key is in its parent ([`Appending`]). Keys that ascend fill that leaf next, and it is
+//! split without a descent. What is noted is a guess as well: the split latches parent and leaf at the states that were noted, or not at all.
+//!
 //! The range is kept as numbers that order keys as their bytes do, which keys of at most 15 bytes have; for longer ones nothing
 //! is remembered. (Finger search; Guibas, McCreight, Plass and Roberts, 1977.)
 
@@ -85,10 +88,10 @@ impl Fingers {
     }
 }
 
-/// What was appended last, for each of the [`Fingers`]: a leaf that was split off at the end of another, as keys that ascend do it, and its
-/// place in its parent. Who fills that leaf, too, has the parent without a descent, as long as the parent's state is the same.
+/// For each of the [`Fingers`] the leaf that a split made last for a key, and its place in its parent, which holds as long as the parent's state
+/// is the same.
 ///
-/// Takes no memory before something is appended.
+/// Takes no memory before a leaf is split.
 #[derive(Default)]
 pub(super) struct Appending(Option<Box<[(u32, Place); FINGERS]>>);
 

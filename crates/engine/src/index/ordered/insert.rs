@@ -228,6 +228,8 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>) -> T,
     ) -> T {
         let Room { place, leaf: End { at, lower, upper } } = room;
+        let child = self.inner(place.parent.node).child_at(place.position);
+        assert!(child == at.node, "a latched leaf is not where its parent has it");
         let prefix = &key.bytes[..at.state.prefix()];
         let leaf = self.leaf_of(at.node);
         let Err(position) = self.search(leaf, at.state, key) else {
