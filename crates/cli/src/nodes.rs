@@ -33,7 +33,7 @@ static IS_ATTACHED: AtomicBool = AtomicBool::new(false);
 /// Of the first of the processes that a fabric has started: where the others wait, until it is a node or they are not needed.
 static MEETING: Mutex<Option<Meeting>> = Mutex::new(None);
 
-/// How long another one waits for what has started it to end it, if the first has.
+/// How long another one waits for what has started it to end it, if the first has, or the run cannot go on.
 const LAST_BREATH: Duration = Duration::from_secs(2);
 
 /// From now on this process says nothing, and is not interrupted: it ends once its connection to the first node does, and takes with it what it has written.
@@ -353,6 +353,8 @@ pub fn leave<T>(done: Result<T, Failure>) -> (Result<T, Failure>, bool) {
             forget_folders_of_children(group);
         }
         false if together => group.leave(),
+        // What has started it would end the first for it, before that one has said what has happened.
+        false if group.has_fabric() => thread::sleep(LAST_BREATH),
         false => {}
     }
     (done, together)
