@@ -309,6 +309,67 @@ fn held_gaps_at_a_split<F: SynchronizationPolicy>(seed: u64, mutant: Option<Muta
     world.end();
 }
 
+/// Two that append, each in its own place, and one that links and unlinks between them: mostly below the parent that all have, so that where a leaf
+/// was noted to be is where it was, or another one's place.
+fn appending<F: SynchronizationPolicy>(writers: usize, seed: u64, mutant: Option<Mutant>) {
+    const APPENDED: u64 = 60;
+    let world = world::<F>(Keys::Numbers, 0, mutant);
+    let key = |me: usize, n: u64| ((me as u64 * 2 + 1) << 20 | n).to_be_bytes();
+    let churned = |n: u64| (2u64 << 20 | n).to_be_bytes();
+    worker::run(WORKERS, |me| {
+        let mut random = Rng::with_seed(seed * WORKERS as u64 + me as u64);
+        let mut worker = world.places[me].lock().expect("nobody panicked");
+        world.tree.enter(&mut worker);
+        if me < writers.min(2) {
+            for n in 0..APPENDED {
+                assert_eq!(world.tree.link(&mut worker, &key(me, n), n), Ok(()));
+                let near = key(me, random.u64(..=n));
+                assert!(world.tree.find(&near).is_some(), "{near:?} is lost");
+                if me == 0 {
+                    world.tree.advance();
+                }
+                world.tree.refresh(&mut worker);
+            }
+            for n in 0..APPENDED {
+                assert_eq!(world.tree.find(&key(me, n)), Some(n), "{n} is lost");
+                world.tree.unlink(&mut worker, &key(me, n), n);
+            }
+        } else if me < writers {
+            for _ in 0..2 {
+                let many = random.u64(20..50);
+                for n in 0..many {
+                    assert_eq!(world.tree.link(&mut worker, &churned(n), n), Ok(()));
+                }
+                for n in 0..many {
+                    world.tree.unlink(&mut worker, &churned(n), n);
+                    world.tree.refresh(&mut worker);
+                }
+            }
+        } else {
+            let (mut copy, mut last) = (Copy::default(), Vec::new());
+            world.tree.scan(&mut copy, Bound::Unbounded, Direction::Forward, 7, |key, _| {
+                assert!(last.as_slice() < key, "a scan meets {key:?} after {last:?}");
+                last = key.to_vec();
+                true
+            });
+        }
+        world.tree.leave(&mut worker);
+    });
+    world.end();
+}
+
+#[test]
+fn who_appends_loses_nothing_under_any_schedule() {
+    for seed in 0..200 {
+        for schedule in schedules(seed) {
+            let run = found(schedule, || appending::<Shared>(3, seed, None));
+            run.unwrap_or_else(|broken| panic!("{broken}"));
+            let run = found(schedule, || appending::<SingleWriter>(1, seed, None));
+            run.unwrap_or_else(|broken| panic!("single writer: {broken}"));
+        }
+    }
+}
+
 #[test]
 fn gaps_keep_phantoms_out_under_any_schedule() {
     for seed in 0..300 {
@@ -353,6 +414,8 @@ fn a_step_left_out_is_found() {
     all.push((format!("{mutant:?}"), first_found(|seed| held_gaps::<Shared>(seed, Some(mutant)))));
     let mutant = Mutant::MovedLeaf;
     all.push((format!("{mutant:?}"), first_found(|seed| held_gaps_at_a_split::<Shared>(seed, Some(mutant)))));
+    let mutant = Mutant::NotedPlace;
+    all.push((format!("{mutant:?}"), first_found(|seed| appending::<Shared>(3, seed, Some(mutant)))));
     std::panic::set_hook(hook);
     for (step, found) in all {
         let (tried, broken) = found.unwrap_or_else(|| panic!("{step} was not found"));

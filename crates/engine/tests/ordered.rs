@@ -230,12 +230,12 @@ fn agrees_with_a_map_over_many_levels() {
     }
 }
 
-#[test]
-fn ascending_keys_fill_their_leaves() {
-    let (tree, mut workers) = Tree::<Shared>::new(100_000, 8, 1);
-    let worker = &mut workers[0];
+fn ascending_keys<F: SynchronizationPolicy>() {
+    let (tree, mut workers) = Tree::<F>::new(100_000, 8, 1);
+    let (worker, mut noted) = (&mut workers[0], 0u64);
     tree.enter(worker);
     for n in 0..100_000u64 {
+        noted += u64::from(tree.is_noted(worker, &n.to_be_bytes()));
         assert_eq!(tree.link(worker, &n.to_be_bytes(), n), Ok(()));
     }
     let census = tree.check([&*worker]);
@@ -243,27 +243,61 @@ fn ascending_keys_fill_their_leaves() {
     assert_eq!(census.units, 0, "keys of eight bytes need nothing out of line");
     assert!(census.inners * 17 < census.leaves, "{census:?}");
     assert_eq!(census.height, 4);
+    // Unless the parent is full.
+    assert!(noted > 90_000, "{noted} of 100,000 keys found their leaf's place noted");
 }
 
-/// Orders of ten districts: each district's lines ascend, before the next district's.
 #[test]
-fn keys_that_ascend_in_several_places_fill_their_leaves() {
-    let (tree, mut workers) = Tree::<Shared>::new(100_000, 8, 1);
-    let worker = &mut workers[0];
+fn ascending_keys_fill_their_leaves() {
+    ascending_keys::<Shared>();
+    ascending_keys::<SingleWriter>();
+    ascending_keys::<Owned>();
+}
+
+/// Orders of several districts: each district's lines ascend, before the next district's.
+fn keys_that_ascend_in_several_places<F: SynchronizationPolicy>(
+    districts: u64,
+    key: impl Fn(u64, u64) -> Vec<u8>,
+) {
+    let (tree, mut workers) = Tree::<F>::new(100_000, 40, 1);
+    let (worker, mut noted, mut total) = (&mut workers[0], 0u64, 0u64);
     tree.enter(worker);
-    let mut next = [0u64; 10];
+    let mut next = vec![0u64; districts as usize];
     for order in 0..10_000u64 {
-        let district = (order * 7 + order / 10) % 10;
+        let district = (order * 7 + order / districts) % districts;
         for _ in 0..5 + order % 11 {
             let line = &mut next[district as usize];
-            let key = district << 40 | *line;
-            assert_eq!(tree.link(worker, &key.to_be_bytes(), key), Ok(()));
-            *line += 1;
+            noted += u64::from(tree.is_noted(worker, &key(district, *line)));
+            assert_eq!(tree.link(worker, &key(district, *line), total), Ok(()));
+            (*line, total) = (*line + 1, total + 1);
         }
+        tree.advance();
+        tree.refresh(worker);
     }
     let census = tree.check([&*worker]);
     assert!(census.fill() > 0.97, "{census:?}");
-    assert_eq!(census.entries, next.iter().sum::<u64>());
+    assert_eq!(census.entries, total);
+    for (district, &next) in next.iter().enumerate() {
+        for line in 0..next {
+            assert!(tree.find(&key(district as u64, line)).is_some(), "line {line} of district {district}");
+        }
+    }
+    // A district whose parent another one has changed notes its place anew at its next split.
+    assert!(noted > total / 10, "{noted} of {total} keys found their leaf's place noted");
+}
+
+#[test]
+fn keys_that_ascend_in_several_places_fill_their_leaves() {
+    let number = |district: u64, line: u64| (district << 40 | line).to_be_bytes().to_vec();
+    keys_that_ascend_in_several_places::<Shared>(10, number);
+    keys_that_ascend_in_several_places::<SingleWriter>(10, number);
+    keys_that_ascend_in_several_places::<Owned>(10, number);
+    // Of which what parts them is out of line in the nodes above.
+    let long = |district: u64, line: u64| {
+        [&b"district/"[..], &district.to_be_bytes(), b"/line/", &line.to_be_bytes()].concat()
+    };
+    keys_that_ascend_in_several_places::<Shared>(10, long);
+    keys_that_ascend_in_several_places::<Owned>(10, long);
 }
 
 /// Memory for whatever a change may need is taken before its latches: under one, asking the system for a chunk is a panic

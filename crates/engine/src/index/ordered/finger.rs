@@ -121,6 +121,14 @@ impl Appending {
         let (noted, place) = self.0.as_ref()?[place_of(key.slice_at(0), FINGERS)];
         (noted == leaf).then_some(place)
     }
+
+    /// Takes all parents for unchanged, for the test that must notice.
+    pub fn believe(&mut self, state_of: impl Fn(u32) -> State) {
+        for (_, place) in self.0.iter_mut().flat_map(|noted| noted.iter_mut()).filter(|(leaf, _)| *leaf != 0)
+        {
+            place.parent.state = state_of(place.parent.node);
+        }
+    }
 }
 
 /// Which one of so many places, a power of two, is for a number and those that are near.

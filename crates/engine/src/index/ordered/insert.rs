@@ -28,8 +28,8 @@ use crate::record::RecordRef;
 /// The inner nodes from the root to a leaf.
 pub(super) type Trail = Stack<Step, MOST_LEVELS>;
 
-/// A full leaf and its parent, both latched.
-struct Room {
+/// A full leaf and its parent, which are latched together.
+pub(super) struct Room {
     place: Place,
     leaf: End,
 }
@@ -173,7 +173,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
     /// something has changed, or an inner node was split; look again.
     fn make_room(&self, at: Stop, key: &Probe<'_>, allocations: &mut AllocationCache) -> Option<Room> {
         if let Some(room) = self.noted_room(at, key, allocations) {
-            return self.try_latch_both(room.place.parent, at).then_some(room);
+            return self.try_latch_room(room);
         }
         allocations.appending.provide();
         let mut trail = Trail::new();
@@ -189,14 +189,35 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
             return None;
         }
         let place = trail.last().expect("the root is an inner node").place();
-        self.try_latch_both(place.parent, leaf.at).then_some(Room { place, leaf })
+        self.try_latch_room(Room { place, leaf })
     }
 
-    /// The full leaf `at` in its parent, as both were when the leaf was split off by a key near this one, if the parent is the same and has room for
+    /// Latches a leaf and its parent, or neither.
+    fn try_latch_room(&self, room: Room) -> Option<Room> {
+        let (parent, leaf) = (room.place.parent, room.leaf.at);
+        if !self.try_latch_both(parent, leaf) {
+            return None;
+        }
+        if self.inner(parent.node).child_at(room.place.position) != leaf.node {
+            // Nobody waits for them while the panic unwinds.
+            F::unlatch(self.state(leaf.node), leaf.state);
+            F::unlatch(self.state(parent.node), parent.state);
+            panic!("a latched leaf is not where its parent has it");
+        }
+        Some(room)
+    }
+
+    /// The full leaf `at` in its parent, where it was when a key near this one split it off, if the parent has not changed since and has room for
     /// one child more.
-    fn noted_room(&self, at: Stop, key: &Probe<'_>, allocations: &AllocationCache) -> Option<Room> {
+    pub(super) fn noted_room(
+        &self,
+        at: Stop,
+        key: &Probe<'_>,
+        allocations: &AllocationCache,
+    ) -> Option<Room> {
         let place = allocations.appending.place_of(key, at.node)?;
         let Place { parent, position, .. } = place;
+        // Where nothing is latched nobody else asks: a single owner's latches take any state.
         let is_there = F::look(self.state(parent.node)) == parent.state;
         if !is_there || parent.state.count() == SEPARATORS {
             return None;
@@ -228,8 +249,6 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
         linked: impl FnOnce(LeafAt<'_, F>, Option<Split<'_, F>>) -> T,
     ) -> T {
         let Room { place, leaf: End { at, lower, upper } } = room;
-        let child = self.inner(place.parent.node).child_at(place.position);
-        assert!(child == at.node, "a latched leaf is not where its parent has it");
         let prefix = &key.bytes[..at.state.prefix()];
         let leaf = self.leaf_of(at.node);
         let Err(position) = self.search(leaf, at.state, key) else {

@@ -37,6 +37,8 @@ pub enum Mutant {
     HeldLeaf,
     /// Linking does not care in which leaf it holds the gap.
     MovedLeaf,
+    /// A leaf's place in its parent is believed, whatever has become of the parent.
+    NotedPlace,
 }
 
 /// One worker's place in a tree.
@@ -194,10 +196,24 @@ impl<F: SynchronizationPolicy> Tree<F> {
                 advance(&leaf, split.as_ref(), self.mutant);
             }
         };
+        if self.mutant == Some(Mutant::NotedPlace) {
+            worker.allocations.appending.believe(|node| F::stable(self.index.state(node)));
+        }
         match self.index.link(&mut worker.allocations, key, record(value), advance) {
             Linked::Done(()) => Ok(()),
             Linked::Exists(other) => Err(number(other)),
         }
+    }
+
+    /// Whether the leaf responsible for a key can be split without a descent: the worker has noted where it is in its parent, and it is there.
+    pub fn is_noted(&self, worker: &Worker, key: &[u8]) -> bool {
+        let key = Probe::new(key);
+        let leaf = loop {
+            if let Some(leaf) = self.index.descend(&key) {
+                break leaf;
+            }
+        };
+        self.index.noted_room(leaf, &key, &worker.allocations).is_some()
     }
 
     /// Unlinks a number, and takes an empty leaf out of the tree; its gap token is advanced.

@@ -109,12 +109,10 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
                 self.shrink(allocations);
                 return Pruned::Last;
             };
-            if self.units_to_link > 0 {
-                // The heir, and the inner nodes between it and the fork; and the fork's own numbers, or the root's.
-                let heirs = trail[fork].at.state.level();
-                let units = heirs * super::memory::UNITS_TO_WIDEN + super::memory::UNITS_TO_LINK;
-                allocations.provide(&self.nodes, &self.heap, 0, units);
-            }
+            // The heir, and the inner nodes between it and the fork; and the fork's own numbers, or the root's.
+            let heirs = trail[fork].at.state.level();
+            let units = heirs * super::memory::UNITS_TO_WIDEN + super::memory::UNITS_TO_LINK;
+            allocations.provide(&self.nodes, &self.heap, 0, if self.units_to_link > 0 { units } else { 0 });
             let Some(removal) = self.latch_removal(&trail[fork..], leaf) else {
                 spin.pause();
                 continue;
