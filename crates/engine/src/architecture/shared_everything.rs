@@ -50,6 +50,8 @@ pub(crate) struct SharedEverything<'e, P: Protocol, F: Concurrent> {
     /// Whether others are there that would run meanwhile, and whether this attempt lets them.
     has_others: bool,
     interleaves: bool,
+    /// Whether who waits keeps the worker, as who is in no fiber does.
+    stays: bool,
 }
 
 impl<'e, P: Protocol, F: Concurrent> SharedEverything<'e, P, F> {
@@ -58,7 +60,15 @@ impl<'e, P: Protocol, F: Concurrent> SharedEverything<'e, P, F> {
         // SAFETY: the run has this one state, and metadata is of a policy that lets any thread touch it.
         let site = unsafe { state.site(tables) };
         let spin = cpu::Spin::new();
-        SharedEverything { site, back_off, spin, fiber: None, has_others: false, interleaves: false }
+        SharedEverything {
+            site,
+            back_off,
+            spin,
+            fiber: None,
+            has_others: false,
+            interleaves: false,
+            stays: false,
+        }
     }
 
     /// The same in the fiber that runs.
@@ -79,6 +89,18 @@ impl<'e, P: Protocol, F: Concurrent> SharedEverything<'e, P, F> {
     #[inline(always)]
     pub fn let_others_run_meanwhile(&mut self, has_others: bool) {
         self.has_others = has_others;
+    }
+
+    /// Whether nobody else of the worker's runs, even while this one waits for a lock: so long, none of the others may hold anything.
+    #[inline(always)]
+    pub fn stay_if(&mut self, stays: bool) {
+        self.stays = stays;
+    }
+
+    /// The fiber, if others may run while it waits.
+    #[inline(always)]
+    fn leaving(&mut self) -> Option<&mut InFiber> {
+        if self.stays { None } else { self.fiber.as_mut() }
     }
 
     /// Between two transactions, in a fiber.
@@ -137,7 +159,7 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
     }
 
     fn wait(&mut self, slot: SlotId, until: Option<Ticks>) -> Waited {
-        if let Some(fiber) = &mut self.fiber {
+        if let (Some(fiber), false) = (&mut self.fiber, self.stays) {
             return park(&mut fiber.current, slot, until, &self.site);
         }
         let (mut spin, mut watch) = (cpu::Spin::new(), Watch::new());
@@ -157,7 +179,7 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
     fn back_off(&mut self, attempt: u32) {
         watchdog::aborted(self.site.waker);
         let until = self.back_off.until(attempt);
-        if let Some(fiber) = &mut self.fiber {
+        if let Some(fiber) = self.leaving() {
             return back_off_parked(&mut fiber.current, until, attempt);
         }
         if clock::now() >= until {
@@ -182,8 +204,8 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
         if asked >= ASKS_A_STEP {
             return self.back_off(asked / ASKS_A_STEP);
         }
-        if self.fiber.is_some() {
-            return self.suspend(Suspension::Look(clock::now()));
+        if let Some(fiber) = self.leaving() {
+            return fiber.current.suspend(Suspension::Look(clock::now()));
         }
         if asked == 0 {
             self.spin = cpu::Spin::new();
@@ -193,7 +215,7 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
 
     /// In a fiber the worker rests, once none of them has anything to do.
     fn idle(&mut self, rest: &mut cpu::Spin) {
-        match &mut self.fiber {
+        match self.leaving() {
             Some(fiber) => fiber.current.suspend(Suspension::NothingNow),
             None => rest.rest(),
         }

@@ -146,7 +146,7 @@ fn live<'e, P: Protocol, F: Concurrent, C: Client>(
     unsafe { &mut *home }.busy += 1;
     loop {
         // SAFETY: as above.
-        let Home { statistics, admission, .. } = unsafe { &mut *home };
+        let Home { statistics, admission, busy, .. } = unsafe { &mut *home };
         if number >= admission.admitted() && !statistics.is_over() {
             slot.tell_effort_of_last_phase(statistics);
             rest(&mut slot, home);
@@ -154,7 +154,24 @@ fn live<'e, P: Protocol, F: Concurrent, C: Client>(
             free_since = unsafe { &mut *home }.statistics.has_rested(free_since);
             continue;
         }
-        match catch_unwind(AssertUnwindSafe(|| statistics.next(|_| {}))) {
+        // Those that were admitted before have to come to their ends.
+        let is_alone = admission.admitted() == 1 && *busy == 1;
+        slot.txn.architecture.let_others_run_meanwhile(!is_alone);
+        // Alone it plans what it draws, as a worker with one transaction at a time does. What is planned may wait for somebody, and where that lets
+        // others run they would draw, too: so it stays, and with several in flight each is planned when it begins.
+        slot.txn.architecture.stay_if(is_alone);
+        let mut is_planning = false;
+        let next = catch_unwind(AssertUnwindSafe(|| {
+            statistics.next(|drawn| {
+                if is_alone {
+                    is_planning = true;
+                    slot.plan(drawn);
+                    is_planning = false;
+                }
+            })
+        }));
+        slot.txn.architecture.stay_if(false);
+        match next {
             Ok(Next::Drawn) => {}
             Ok(Next::NothingNow) => {
                 slot.tell_effort_of_last_phase(statistics);
@@ -165,31 +182,39 @@ fn live<'e, P: Protocol, F: Concurrent, C: Client>(
             }
             Ok(Next::Over) => break,
             Err(panic) => {
+                if is_planning {
+                    slot.abandon();
+                }
                 // SAFETY: as above.
                 unsafe { &mut *home }.fail(panic);
                 break;
             }
         }
         // SAFETY: as above.
-        let Home { statistics, admission, busy, .. } = unsafe { &mut *home };
+        let statistics = unsafe { &mut (*home).statistics };
+        if is_alone {
+            slot.prefetch(statistics);
+        }
         let (mut drawn, interval) = (Some(statistics.take()), statistics.interval());
         let its = drawn.as_mut().expect("it is drawn");
         let due = its.due;
-        // Those that were admitted before have to come to their ends.
-        let is_alone = admission.admitted() == 1 && *busy == 1;
         let ready = statistics.last();
-        slot.txn.architecture.let_others_run_meanwhile(!is_alone);
-        let planned = match slot.plans() {
+        let is_to_plan = slot.plans() && !its.is_planned;
+        // Of what was planned ahead the lines have been asked for, while those before it ran.
+        let comes_ahead = is_alone && !is_to_plan;
+        let planned = match is_to_plan {
             true => catch_unwind(AssertUnwindSafe(|| slot.plan(its))),
             false => Ok(()),
         };
         // Alone, and planned in no time, it begins when the last one has ended.
-        let began = if is_alone && !slot.plans() { ready } else { clock::now() };
+        let began = if comes_ahead { ready } else { clock::now() };
         // SAFETY: as above.
         let begun = unsafe { &mut *home }.statistics.begin(free_since, due, began);
         let executed = planned.and_then(|()| {
             catch_unwind(AssertUnwindSafe(|| {
-                slot.fetch_planned(its);
+                if !comes_ahead {
+                    slot.fetch_planned(its);
+                }
                 slot.execute(its, interval)
             }))
         });

@@ -13,6 +13,8 @@ pub(super) const RING: usize = 16;
 pub(super) struct Drawn<P> {
     pub procedure: P,
     pub plan: Plan,
+    /// Whether it has planned.
+    pub is_planned: bool,
     /// When it arrives, in an open loop.
     pub due: Ticks,
 }
@@ -43,7 +45,7 @@ impl<P> Ring<P> {
         assert!(self.len < RING, "drawn into a full ring");
         let mut plan = self.plans.pop().expect("a plan for every transaction drawn");
         plan.clear();
-        self.places[(self.first + self.len) % RING] = Some(Drawn { procedure, plan, due });
+        self.places[(self.first + self.len) % RING] = Some(Drawn { procedure, plan, is_planned: false, due });
         self.len += 1;
     }
 

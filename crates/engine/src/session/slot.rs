@@ -119,6 +119,7 @@ impl<'e, A: Architecture, R: Reach<'e, A>> Slot<'e, A, R> {
                 self.run_ahead(&drawn.procedure, &mut drawn.plan);
             }
         }
+        drawn.is_planned = true;
     }
 
     /// Makes a plan for the `number`-th time, because the last attempt was refused something. Where what is planned is locked, that is added, and

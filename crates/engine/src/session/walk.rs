@@ -40,7 +40,12 @@ impl Walk {
     pub fn new() -> Walk {
         Walk {
             next: Ticks(0),
-            read: Drawn { procedure: ReadRows::none(), plan: Plan::default(), due: Ticks(0) },
+            read: Drawn {
+                procedure: ReadRows::none(),
+                plan: Plan::default(),
+                is_planned: false,
+                due: Ticks(0),
+            },
         }
     }
 }
