@@ -5,9 +5,11 @@
 #[path = "../../engine/tests/shared/writes.rs"]
 mod writes;
 
-use Write::{Blind, Delete, Insert, Merge, Never, Panic, PanicWhenAsked, PanicWhenSent, Update};
+use Write::{
+    Blind, Delete, Insert, Merge, Never, Panic, PanicWhenAsked, PanicWhenPlanned, PanicWhenSent, Update,
+};
 use contract::{
-    ArchitectureName, Engine, EngineOptions, Instances, PairName, ProtocolName, Support, TableId,
+    ArchitectureName, Engine, EngineOptions, InFlight, Instances, PairName, ProtocolName, Support, TableId,
 };
 use engine_simulated::ThisEngine;
 use machine::simulated::{Description, Exploration, Schedule, Simulation, cpu, explore};
@@ -27,7 +29,8 @@ fn systems() -> Vec<(PairName, EngineOptions)> {
     // The other fibers of who panics may wait for locks.
     let interleaved = supported()
         .filter(|pair| pair.architecture == ArchitectureName::SharedEverything)
-        .map(|pair| (pair, EngineOptions { in_flight: 2.into(), ..EngineOptions::default() }));
+        .flat_map(|pair| [InFlight::Told(2), InFlight::Auto].map(|in_flight| (pair, in_flight)))
+        .map(|(pair, in_flight)| (pair, EngineOptions { in_flight, ..EngineOptions::default() }));
     let deployments = [ProtocolName::NoWait, ProtocolName::Silo]
         .into_iter()
         .flat_map(|protocol| [true, false].map(|one_shot| (of(protocol), deployed(one_shot))));
@@ -92,6 +95,31 @@ fn a_panic_is_told_once_and_leaves_nothing_behind_under_every_schedule() {
             }
         }
     }
+}
+
+/// Who plans holds nothing that outlasts its panic, be it planned ahead or when it begins; by pairs that plan.
+#[test]
+fn a_panic_while_a_transaction_plans_ends_the_run() {
+    let mut planned = 0;
+    for pair in supported() {
+        let interleaves = pair.architecture == ArchitectureName::SharedEverything;
+        let several = [InFlight::Told(2), InFlight::Auto].into_iter().filter(|_| interleaves);
+        for in_flight in [InFlight::Told(1)].into_iter().chain(several) {
+            for seed in 0..5 {
+                let schedule = Schedule::Random { seed, switch_one_in: 5 };
+                let options = EngineOptions { in_flight, ..EngineOptions::default() };
+                let mut loaded = Loaded::load_with(pair, options);
+                let words = panic_of(|| {
+                    explore(schedule, || one_panics_in(&mut loaded, TABLES[1], &[Blind(1), PanicWhenPlanned]))
+                });
+                let what = format!("{pair}, {in_flight} in flight: {words}");
+                assert_eq!(words.matches("one that panics while it plans").count(), 1, "{what}");
+                explore(schedule, || nothing_is_left(&mut loaded, TABLES[1], &what));
+                planned += 1;
+            }
+        }
+    }
+    assert!(planned > 100, "{planned}");
 }
 
 /// Nobody waits for a fragment that was not sent, because the procedure has panicked before.

@@ -2,7 +2,9 @@
 
 use crate::supported;
 use crate::writes::{Loaded, Rows, TABLES, Write};
-use Write::{Blind, Delete, Insert, Merge, Never, Panic, PanicWhenAsked, PanicWhenSent, Update};
+use Write::{
+    Blind, Delete, Insert, Merge, Never, Panic, PanicWhenAsked, PanicWhenPlanned, PanicWhenSent, Update,
+};
 use contract::{PairName, TableId};
 use engine::ThisEngine;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -28,7 +30,7 @@ const PANICS_AT: [u64; 5] = [0, 20, 1, 2, 6];
 fn writes(others: &[Write], wanted: u64) -> bool {
     others.iter().any(|write| match *write {
         Insert(key) | Blind(key) | Update(key) | Merge(key) | Delete(key) | Panic(key) => key == wanted,
-        Never(_) | PanicWhenAsked | PanicWhenSent => false,
+        Never(_) | PanicWhenPlanned | PanicWhenAsked | PanicWhenSent => false,
     })
 }
 
@@ -112,6 +114,8 @@ fn apply(rows: &mut Rows, write: Write) {
         Delete(key) => {
             rows.remove(&key);
         }
-        Panic(_) | PanicWhenAsked | PanicWhenSent | Never(_) => unreachable!("it does not panic, and ends"),
+        Panic(_) | PanicWhenPlanned | PanicWhenAsked | PanicWhenSent | Never(_) => {
+            unreachable!("it does not panic, and ends")
+        }
     }
 }

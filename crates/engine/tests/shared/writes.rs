@@ -34,6 +34,8 @@ pub enum Write {
     Delete(u64),
     /// Overwrites half of what it is shown, and panics.
     Panic(u64),
+    /// Writes nothing, and panics when the transaction plans.
+    PanicWhenPlanned,
     /// Writes nothing, and panics when the transaction is asked whether it runs in fragments.
     PanicWhenAsked,
     /// Writes nothing, and panics when the transaction is encoded.
@@ -64,7 +66,9 @@ impl Write {
             Write::Delete(key) => [4, key as u8],
             Write::Panic(key) => [5, key as u8],
             Write::PanicWhenSent => panic!("one that panics before it is sent"),
-            Write::PanicWhenAsked | Write::Never(_) => unreachable!("it runs at home"),
+            Write::PanicWhenPlanned | Write::PanicWhenAsked | Write::Never(_) => {
+                unreachable!("it runs at home")
+            }
         }
     }
 
@@ -84,7 +88,7 @@ impl Write {
             Write::Update(key) => txn.update(table, Key(key), second, &mut |row| add_one(row, &mut []))?,
             Write::Merge(key) => txn.merge(table, Key(key), whole, add_one, &[0])?,
             Write::Delete(key) => txn.delete(table, Key(key))?,
-            Write::PanicWhenAsked | Write::PanicWhenSent => return Ok(()),
+            Write::PanicWhenPlanned | Write::PanicWhenAsked | Write::PanicWhenSent => return Ok(()),
             Write::Never(ends) => loop {
                 ends();
             },
@@ -121,6 +125,8 @@ impl Procedure for Writes {
 
     fn plan<X: Transaction + ?Sized>(&self, _: &mut X, plan: &mut Plan) -> Result<(), Abort> {
         (0..KEYS).for_each(|key| plan.declare(self.table, Key(key)));
+        let panics = |write: &Write| matches!(write, Write::PanicWhenPlanned);
+        assert!(!self.writes.iter().any(panics), "one that panics while it plans");
         Ok(())
     }
 
