@@ -7,8 +7,12 @@ use cluster::Group;
 use harness::failure::INTERRUPTED;
 use std::process::exit;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 static IS_ASKED_FOR: AtomicBool = AtomicBool::new(false);
+
+/// The second one has come: whatever fails from now on does so because of it.
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
 
 /// Keeps what was measured from here on, if it is interrupted.
 pub fn heed() {
@@ -18,6 +22,7 @@ pub fn heed() {
     let heeded = ctrlc::set_handler(|| {
         // Relaxed, here and below: a flag that orders nothing.
         if IS_ASKED_FOR.swap(true, Ordering::Relaxed) {
+            IS_ENDING.store(true, Ordering::Relaxed);
             if let Some(group) = Group::get() {
                 nodes::end_children(group);
             }
@@ -30,6 +35,13 @@ pub fn heed() {
     });
     if let Err(error) = heeded {
         say(&format!("warning: an interrupt will not keep what was measured: {error}"));
+    }
+}
+
+/// Never comes back once the second interrupt ends the program: what it ends is not told as a failure.
+pub fn give_way() {
+    while IS_ENDING.load(Ordering::Relaxed) {
+        thread::park();
     }
 }
 

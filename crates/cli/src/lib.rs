@@ -85,6 +85,7 @@ pub fn main_over(fabric: &'static dyn Fabric, launcher: &str) -> (ExitCode, bool
 
 fn explained(done: Result<ExitCode, Failure>) -> ExitCode {
     done.unwrap_or_else(|failure| {
+        interrupt::give_way();
         output::complain(&failure.to_string());
         ExitCode::from(failure.exit_code())
     })

@@ -240,22 +240,54 @@ fn admit_channel(channel: ChannelName, is_one_host: bool, has_fabric: bool) -> R
 pub fn options_of_log(machine: Machine, nodes: Option<&Nodes>) -> Result<RunOptions, Failure> {
     let options = machine.defaults(RunOptions::for_run);
     match (machine, nodes) {
-        (Machine::Cluster(group), Some(Nodes { nodes, number, workers, run })) if *nodes == group.nodes() => {
-            let all = group.exchange("the run that wrote the log", run.clone().into_bytes()).map_err(lost)?;
-            if *number != group.number() || all.iter().any(|other| *other != all[0]) {
-                let what = "the logs of the instances are not those of one run, each in its folder";
-                return Err(Failure::Usage(what.to_owned()));
-            }
-            Ok(RunOptions { workers: *workers, ..options })
+        (Machine::Cluster(group), nodes) => {
+            // All come to the same, whose log ever is another one.
+            let own = nodes
+                .map_or(String::new(), |Nodes { nodes, number, run, .. }| format!("{nodes} {number} {run}"));
+            let all = group.exchange("the run that wrote the log", own.into_bytes()).map_err(lost)?;
+            admit_logs(&all).map_err(Failure::Usage)?;
+            let workers = nodes.expect("all logs are of one run").workers;
+            Ok(RunOptions { workers, ..options })
         }
         (Machine::Hardware | Machine::Simulated(_), None) => Ok(options),
         (_, Some(Nodes { nodes, .. })) => Err(Failure::Usage(format!(
             "the log was written by {nodes} processes, an instance each: allowed: --cluster {nodes}, and the folder that the run was told"
         ))),
-        (Machine::Cluster(_), None) => {
-            Err(Failure::Usage("the log was written by one process: allowed: no --cluster".to_owned()))
+    }
+}
+
+/// Refuses logs that are not those of one run of so many instances, each in its place. Of each: how many there were, which of them it is, and the run's name; nothing, if one process wrote it.
+fn admit_logs(all: &[Vec<u8>]) -> Result<(), String> {
+    let all: Vec<_> = all.iter().map(|told| String::from_utf8_lossy(told)).collect();
+    if all.iter().all(|told| told.is_empty()) {
+        return Err("the log was written by one process: allowed: no --cluster".to_owned());
+    }
+    let of_many = |told: &str| {
+        let (nodes, place) = told.split_once(' ')?;
+        let (number, run) = place.split_once(' ')?;
+        Some((nodes.to_owned(), number.to_owned(), run.to_owned()))
+    };
+    let first = of_many(&all[0]);
+    for (instance, told) in all.iter().enumerate() {
+        let Some((nodes, number, run)) = of_many(told) else {
+            return Err(format!(
+                "instance {instance}: the log was written by one process: allowed: that of one run's instances, each in its folder"
+            ));
+        };
+        if nodes != all.len().to_string() {
+            return Err(format!(
+                "instance {instance}: the log was written by {nodes} processes, an instance each: allowed: --cluster {nodes}, and the folder that the run was told"
+            ));
+        }
+        let is_of_first_run = first.as_ref().is_some_and(|(_, _, first)| *first == run);
+        if number != instance.to_string() || !is_of_first_run {
+            return Err(format!(
+                "instance {instance}: its log is that of instance {number}{}: the logs of the instances are not those of one run, each in its folder",
+                if is_of_first_run { "" } else { " of another run" }
+            ));
         }
     }
+    Ok(())
 }
 
 /// Says in a log how its tables are divided.
@@ -282,7 +314,8 @@ pub fn folder(made: impl FnOnce() -> Result<Folder, Failure>) -> Result<Folder, 
     if speaks() {
         return made();
     }
-    let folder = Folder::create_new(&folder_of(process::id()))?;
+    let run = Group::get().map_or("", Group::run);
+    let folder = Folder::create_new(&folder_of(process::id(), run))?;
     OWN_FOLDER.get_or_init(|| folder.path().to_owned());
     Ok(folder)
 }
@@ -304,9 +337,9 @@ pub fn folder_to_go_on(
     Ok(folder)
 }
 
-/// Of a node that says nothing, by its process.
-fn folder_of(process: u32) -> PathBuf {
-    env::temp_dir().join(format!("trireme-node-{process}"))
+/// Of a node that says nothing, by its process and its run: numbers of processes come again, and what others have called so is theirs.
+fn folder_of(process: u32, run: &str) -> PathBuf {
+    env::temp_dir().join(format!("trireme-node-{process}-{run}"))
 }
 
 /// Ends the nodes that were started here, at once; nothing is left of them.
@@ -319,7 +352,7 @@ pub fn end_children(group: &Group) {
 fn forget_folders_of_children(group: &Group) {
     for process in group.children() {
         // Most have none.
-        let _ = fs::remove_dir_all(folder_of(process));
+        let _ = fs::remove_dir_all(folder_of(process, group.run()));
     }
 }
 
@@ -373,6 +406,25 @@ pub fn secret(path: &str) -> Result<Secret, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn logs_are_those_of_one_run_each_in_its_place() {
+        let admit =
+            |all: &[&str]| admit_logs(&all.iter().map(|told| told.as_bytes().to_vec()).collect::<Vec<_>>());
+        assert_eq!(admit(&["2 0 a", "2 1 a"]), Ok(()));
+        for (all, expected) in [
+            (["", ""], "the log was written by one process: allowed: no --cluster"),
+            (["2 0 a", ""], "instance 1: the log was written by one process"),
+            (["", "2 1 a"], "instance 0: the log was written by one process"),
+            (["2 0 a", "3 1 b"], "instance 1: the log was written by 3 processes"),
+            (["2 0 a", "2 0 a"], "instance 1: its log is that of instance 0: "),
+            (["2 1 a", "2 1 a"], "instance 0: its log is that of instance 1: "),
+            (["2 0 a", "2 1 b"], "instance 1: its log is that of instance 1 of another run: "),
+        ] {
+            let refused = admit(&all).expect_err("they are not");
+            assert!(refused.starts_with(expected), "{all:?}: {refused}");
+        }
+    }
 
     #[test]
     fn hosts_share_neither_memory_nor_sockets() {

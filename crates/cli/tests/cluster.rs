@@ -492,8 +492,16 @@ fn a_node_that_is_stopped_is_not_waited_for() {
 
 /// What nodes of this host that say nothing have written.
 fn folders_of(nodes: &[u32]) -> Vec<PathBuf> {
-    let folder = |node: &u32| std::env::temp_dir().join(format!("trireme-node-{node}"));
-    nodes.iter().map(folder).filter(|folder| folder.exists()).collect()
+    let is_its = |name: &str| {
+        let of = |node: &u32| {
+            name.starts_with(&format!("trireme-node-{node}-"))
+                || name.starts_with(&format!("trireme-{node}-"))
+        };
+        nodes.iter().any(of)
+    };
+    let all =
+        fs::read_dir(std::env::temp_dir()).expect("a folder").map(|entry| entry.expect("an entry").path());
+    all.filter(|path| path.file_name().and_then(|name| name.to_str()).is_some_and(is_its)).collect()
 }
 
 /// Whoever sits at the terminal interrupts all of its processes.
@@ -525,6 +533,10 @@ fn nothing_is_left_behind_by_an_interrupt() {
         }
         all_are_gone(&[node]);
         assert_eq!(folders_of(&[node]), Vec::<PathBuf>::new(), "{line}");
+        if interrupts == 2 {
+            // What the second one ends is nobody's failure.
+            assert_eq!(run.wait().expect("a child").code(), Some(130), "{line}");
+        }
     }
 }
 
@@ -643,6 +655,43 @@ fn a_node_that_dies_while_it_recovers_ends_the_recovery() {
     }
     let recovered = told(&line);
     assert!(recovered["transactions"].as_u64() > Some(0), "{recovered:#}");
+
+    // A log that is in another one's place is wrong input, whoever finds it.
+    for (taken, place) in [(0, 1), (1, 0)] {
+        let wrong = folder.path().join(format!("wrong-{place}"));
+        for (instance, of) in [(place, taken), (taken, taken)] {
+            let (from, to) = (format!("{log}/instance-{of}"), wrong.join(format!("instance-{instance}")));
+            fs::create_dir_all(&to).expect("a folder");
+            for entry in fs::read_dir(from).expect("a log") {
+                let entry = entry.expect("a file");
+                fs::copy(entry.path(), to.join(entry.file_name())).expect("a copy");
+            }
+        }
+        let refused = output(&format!("recover {} --cluster 2", wrong.display()));
+        assert_eq!(refused.status.code(), Some(2), "{}", words(&refused));
+        let expected = format!("instance {place}: its log is that of instance {taken}");
+        assert!(words(&refused).contains(&expected), "{}", words(&refused));
+    }
+}
+
+/// Where each store has a log of its own, which goes with it, nobody is told to recover it.
+#[test]
+fn who_loses_a_node_is_not_sent_to_a_log_that_is_gone() {
+    let folder = TempDir::new().expect("a folder");
+    let (log, out) = (folder.path().join("log"), folder.path().join("out"));
+    let line = format!(
+        "compare micro --cluster 2 --workers 2 --durability group --log {} --duration 60s --repeat 1 --out {}",
+        log.display(),
+        out.display()
+    );
+    let run = trireme(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let node = await_one_child(run.id());
+    await_workers(&[run.id(), node]);
+    thread::sleep(Duration::from_millis(300));
+    signal(node, "-KILL");
+    let said = ends_with_words(run, Duration::from_secs(10), "instance 1 has dropped out");
+    assert!(!said.contains("once the log is recovered"), "{said}");
+    assert_eq!(fs::read_dir(&log).map_or(0, Iterator::count), 0, "it is gone");
 }
 
 /// What is wrong at another node ends the run as it would at the first one: no other input helps where a log cannot be written.

@@ -7,19 +7,18 @@
 
 use crate::control::{Control, Purpose, words};
 use crate::fabric::Fabric;
-use crate::mesh::Mesh;
+use crate::mesh::{Mesh, socket_of};
 use contract::telling::{tell, told};
 use contract::{ChannelName, Clocks, Lost, Seen, Sighting};
 use engine::Part;
 use machine::hardware::clock;
 use serde::{Deserialize, Serialize};
-use std::io;
 use std::net::IpAddr;
 use std::process::{Child, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 static GROUP: OnceLock<Group> = OnceLock::new();
 
@@ -326,13 +325,16 @@ impl Group {
         None
     }
 
-    /// Ends the nodes that were started here, at once.
+    /// Ends the nodes that were started here, at once. None of them is lost by that.
     pub fn end_children(&self) {
+        self.ends();
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
-        for child in children.iter_mut().flatten() {
+        for (node, child) in children.iter_mut().enumerate() {
+            let Some(child) = child else { continue };
             // It may have ended.
             let _ = child.kill();
             let _ = child.wait();
+            forget_socket(node, child);
         }
     }
 
@@ -372,7 +374,8 @@ impl Group {
         }
         let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
         let since = Instant::now();
-        for child in children.iter_mut().flatten() {
+        for (node, child) in children.iter_mut().enumerate() {
+            let Some(child) = child else { continue };
             while matches!(child.try_wait(), Ok(None)) {
                 if since.elapsed() > 4 * LAST_BREATH {
                     // What it does is of no use to anybody.
@@ -380,8 +383,15 @@ impl Group {
                 }
                 thread::sleep(Duration::from_millis(1));
             }
+            forget_socket(node, child);
         }
     }
+}
+
+/// Removes where a node that has ended was connected to, in case it had no time to.
+fn forget_socket(node: usize, child: &Child) {
+    // Most have.
+    let _ = fs::remove_file(socket_of(child.id(), node));
 }
 
 /// What a connection to node `instance` heard that nobody waited for.

@@ -270,14 +270,18 @@ impl Mesh {
             ChannelName::Tcp => TcpListener::bind((self.address, 0)).map(Listener::Tcp),
             ChannelName::Unix | ChannelName::SharedMemory => {
                 // Of this node, and gone once all are connected.
-                let name = format!("trireme-{}-{}.socket", process::id(), self.number);
-                let path = std::env::temp_dir().join(name);
+                let path = socket_of(process::id(), self.number);
                 let _ = fs::remove_file(&path);
                 Ok(Listener::Unix(UnixListener::bind(&path)?, path))
             }
             ChannelName::Mpi => unreachable!("its connections are made by the fabric"),
         }
     }
+}
+
+/// Where workers of this node, which is this process, are connected to over Unix domain sockets.
+pub(crate) fn socket_of(process: u32, node: usize) -> PathBuf {
+    std::env::temp_dir().join(format!("trireme-{process}-{node}.socket"))
 }
 
 impl Listener {

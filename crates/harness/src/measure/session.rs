@@ -6,7 +6,7 @@ use crate::options::{Logging, RunOptions};
 use crate::summary::{Check, Memory};
 use contract::{
     Compilation, CountersName, Durability, Engine, EngineOptions, Layout, LeakCheck, LogError, LogOptions,
-    LogReport, Measurement, Recovered, RecoveryOptions, RunError, Selection, Until, Workload,
+    LogReport, Lost, Measurement, Recovered, RecoveryOptions, RunError, Selection, Until, Workload,
 };
 use std::fs;
 use std::path::PathBuf;
@@ -128,6 +128,16 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         }
     }
 
+    /// What a run has failed with. Of a log that goes with its store nobody is told what is in it.
+    fn failed(&self, error: RunError) -> Failure {
+        match error {
+            RunError::Lost(lost) if !self.passing.is_empty() => {
+                Failure::Run(RunError::Lost(Lost { acknowledged: None, ..lost }))
+            }
+            error => error.into(),
+        }
+    }
+
     /// The workload that it serves.
     pub fn workload(&self) -> &'a W {
         self.workload
@@ -186,7 +196,8 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         let client = |client| self.workload.client(arrangement.seat(client, seed));
         let clients = (0..arrangement.clients).map(client).collect();
         let run =
-            W::Compilation::run::<E, W::Client>(&mut self.store, selection, clients, until, &engine_options)?;
+            W::Compilation::run::<E, W::Client>(&mut self.store, selection, clients, until, &engine_options)
+                .map_err(|error| self.failed(error))?;
         if let Some(why) = run.log_failure {
             return Err(Failure::Run(RunError::Log { why }));
         }
@@ -215,7 +226,9 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
             }
             let until = Until::Transactions(transactions);
             let store = &mut self.store;
-            auditors = E::run_unmeasured(store, selection, auditors, until, &engine_options)?.clients;
+            auditors = E::run_unmeasured(store, selection, auditors, until, &engine_options)
+                .map_err(|error| self.failed(error))?
+                .clients;
         }
         let verdict = match self.is_recovered {
             false => audit.verdict(&self.clients, &auditors),
