@@ -11,7 +11,8 @@ use clap::{Arg, ArgMatches, Command};
 use cluster::fabric::{Fabric, Meeting};
 use cluster::node::Role;
 use cluster::{Cluster, Group, Secret};
-use contract::{ChannelName, EngineOptions, Instances};
+use contract::telling::{tell, told};
+use contract::{ChannelName, EngineOptions, Instances, Lost};
 use harness::folder::Folder;
 use harness::options::Nodes;
 use harness::{BadValue, Failure, RunOptions};
@@ -241,10 +242,14 @@ pub fn options_of_log(machine: Machine, nodes: Option<&Nodes>) -> Result<RunOpti
     let options = machine.defaults(RunOptions::for_run);
     match (machine, nodes) {
         (Machine::Cluster(group), nodes) => {
-            // All come to the same, whose log ever is another one.
-            let own = nodes
-                .map_or(String::new(), |Nodes { nodes, number, run, .. }| format!("{nodes} {number} {run}"));
-            let all = group.exchange("the run that wrote the log", own.into_bytes()).map_err(lost)?;
+            // Every node sees all of them, and so refuses what any would.
+            let mut own = Vec::new();
+            tell(&nodes, &mut own);
+            let said = group.exchange("the run that wrote the log", own).map_err(lost)?;
+            let read = |(instance, said): (usize, &Vec<u8>)| {
+                told(said).ok_or_else(|| lost(Lost::new(instance, "what it said is no message")))
+            };
+            let all: Vec<Option<Nodes>> = said.iter().enumerate().map(read).collect::<Result<_, _>>()?;
             admit_logs(&all).map_err(Failure::Usage)?;
             let workers = nodes.expect("all logs are of one run").workers;
             Ok(RunOptions { workers, ..options })
@@ -256,31 +261,25 @@ pub fn options_of_log(machine: Machine, nodes: Option<&Nodes>) -> Result<RunOpti
     }
 }
 
-/// Refuses logs that are not those of one run of so many instances, each in its place. Of each: how many there were, which of them it is, and the run's name; nothing, if one process wrote it.
-fn admit_logs(all: &[Vec<u8>]) -> Result<(), String> {
-    let all: Vec<_> = all.iter().map(|told| String::from_utf8_lossy(told)).collect();
-    if all.iter().all(|told| told.is_empty()) {
+/// Refuses logs that are not those of one run of so many instances, each in its place. `all`: what the log of each instance says of them; `None`: one process wrote it.
+fn admit_logs(all: &[Option<Nodes>]) -> Result<(), String> {
+    if all.iter().all(Option::is_none) {
         return Err("the log was written by one process: allowed: no --cluster".to_owned());
     }
-    let of_many = |told: &str| {
-        let (nodes, place) = told.split_once(' ')?;
-        let (number, run) = place.split_once(' ')?;
-        Some((nodes.to_owned(), number.to_owned(), run.to_owned()))
-    };
-    let first = of_many(&all[0]);
+    let first = all[0].as_ref();
     for (instance, told) in all.iter().enumerate() {
-        let Some((nodes, number, run)) = of_many(told) else {
+        let Some(Nodes { nodes, number, run, .. }) = told else {
             return Err(format!(
                 "instance {instance}: the log was written by one process: allowed: that of one run's instances, each in its folder"
             ));
         };
-        if nodes != all.len().to_string() {
+        if *nodes != all.len() {
             return Err(format!(
                 "instance {instance}: the log was written by {nodes} processes, an instance each: allowed: --cluster {nodes}, and the folder that the run was told"
             ));
         }
-        let is_of_first_run = first.as_ref().is_some_and(|(_, _, first)| *first == run);
-        if number != instance.to_string() || !is_of_first_run {
+        let is_of_first_run = first.is_some_and(|first| first.run == *run);
+        if *number != instance || !is_of_first_run {
             return Err(format!(
                 "instance {instance}: its log is that of instance {number}{}: the logs of the instances are not those of one run, each in its folder",
                 if is_of_first_run { "" } else { " of another run" }
@@ -409,19 +408,18 @@ mod tests {
 
     #[test]
     fn logs_are_those_of_one_run_each_in_its_place() {
-        let admit =
-            |all: &[&str]| admit_logs(&all.iter().map(|told| told.as_bytes().to_vec()).collect::<Vec<_>>());
-        assert_eq!(admit(&["2 0 a", "2 1 a"]), Ok(()));
+        let of = |nodes, number, run: &str| Some(Nodes { nodes, number, workers: 2, run: run.to_owned() });
+        assert_eq!(admit_logs(&[of(2, 0, "a"), of(2, 1, "a")]), Ok(()));
         for (all, expected) in [
-            (["", ""], "the log was written by one process: allowed: no --cluster"),
-            (["2 0 a", ""], "instance 1: the log was written by one process"),
-            (["", "2 1 a"], "instance 0: the log was written by one process"),
-            (["2 0 a", "3 1 b"], "instance 1: the log was written by 3 processes"),
-            (["2 0 a", "2 0 a"], "instance 1: its log is that of instance 0: "),
-            (["2 1 a", "2 1 a"], "instance 0: its log is that of instance 1: "),
-            (["2 0 a", "2 1 b"], "instance 1: its log is that of instance 1 of another run: "),
+            ([None, None], "the log was written by one process: allowed: no --cluster"),
+            ([of(2, 0, "a"), None], "instance 1: the log was written by one process"),
+            ([None, of(2, 1, "a")], "instance 0: the log was written by one process"),
+            ([of(2, 0, "a"), of(3, 1, "b")], "instance 1: the log was written by 3 processes"),
+            ([of(2, 0, "a"), of(2, 0, "a")], "instance 1: its log is that of instance 0: "),
+            ([of(2, 1, "a"), of(2, 1, "a")], "instance 0: its log is that of instance 1: "),
+            ([of(2, 0, "a"), of(2, 1, "b")], "instance 1: its log is that of instance 1 of another run: "),
         ] {
-            let refused = admit(&all).expect_err("they are not");
+            let refused = admit_logs(&all).expect_err("they are not");
             assert!(refused.starts_with(expected), "{all:?}: {refused}");
         }
     }

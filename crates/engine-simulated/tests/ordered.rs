@@ -309,8 +309,8 @@ fn held_gaps_at_a_split<F: SynchronizationPolicy>(seed: u64, mutant: Option<Muta
     world.end();
 }
 
-/// Two that append, each in its own place, and one that links and unlinks between them: mostly below the parent that all have, so that where a leaf
-/// was noted to be is where it was, or another one's place.
+/// Two that append, each in its own place, and one that links and unlinks between them. Their leaves mostly have one parent, which each of them changes: so a place that one
+/// has noted may be another leaf's by the time that it splits its own.
 fn appending<F: SynchronizationPolicy>(writers: usize, seed: u64, mutant: Option<Mutant>) {
     const APPENDED: u64 = 60;
     let world = world::<F>(Keys::Numbers, 0, mutant);

@@ -254,17 +254,15 @@ fn ascending_keys_fill_their_leaves() {
     ascending_keys::<Owned>();
 }
 
-/// Orders of several districts: each district's lines ascend, before the next district's.
-fn keys_that_ascend_in_several_places<F: SynchronizationPolicy>(
-    districts: u64,
-    key: impl Fn(u64, u64) -> Vec<u8>,
-) {
+/// Orders of ten districts: each district's lines ascend, before the next district's.
+fn keys_that_ascend_in_several_places<F: SynchronizationPolicy>(key: impl Fn(u64, u64) -> Vec<u8>) {
+    const DISTRICTS: u64 = 10;
     let (tree, mut workers) = Tree::<F>::new(100_000, 40, 1);
     let (worker, mut noted, mut total) = (&mut workers[0], 0u64, 0u64);
     tree.enter(worker);
-    let mut next = vec![0u64; districts as usize];
+    let mut next = [0u64; DISTRICTS as usize];
     for order in 0..10_000u64 {
-        let district = (order * 7 + order / districts) % districts;
+        let district = (order * 7 + order / DISTRICTS) % DISTRICTS;
         for _ in 0..5 + order % 11 {
             let line = &mut next[district as usize];
             noted += u64::from(tree.is_noted(worker, &key(district, *line)));
@@ -289,15 +287,15 @@ fn keys_that_ascend_in_several_places<F: SynchronizationPolicy>(
 #[test]
 fn keys_that_ascend_in_several_places_fill_their_leaves() {
     let number = |district: u64, line: u64| (district << 40 | line).to_be_bytes().to_vec();
-    keys_that_ascend_in_several_places::<Shared>(10, number);
-    keys_that_ascend_in_several_places::<SingleWriter>(10, number);
-    keys_that_ascend_in_several_places::<Owned>(10, number);
-    // Of which what parts them is out of line in the nodes above.
+    keys_that_ascend_in_several_places::<Shared>(number);
+    keys_that_ascend_in_several_places::<SingleWriter>(number);
+    keys_that_ascend_in_several_places::<Owned>(number);
+    // What parts these districts is out of line in the nodes above.
     let long = |district: u64, line: u64| {
         [&b"district/"[..], &district.to_be_bytes(), b"/line/", &line.to_be_bytes()].concat()
     };
-    keys_that_ascend_in_several_places::<Shared>(10, long);
-    keys_that_ascend_in_several_places::<Owned>(10, long);
+    keys_that_ascend_in_several_places::<Shared>(long);
+    keys_that_ascend_in_several_places::<Owned>(long);
 }
 
 /// Memory for whatever a change may need is taken before its latches: under one, asking the system for a chunk is a panic

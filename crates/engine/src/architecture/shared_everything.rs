@@ -91,15 +91,15 @@ impl<'e, P: Protocol, F: Concurrent> SharedEverything<'e, P, F> {
         self.has_others = has_others;
     }
 
-    /// Whether nobody else of the worker's runs, even while this one waits for a lock: so long, none of the others may hold anything.
+    /// Whether none of the worker's other fibers runs, even while this one waits for a lock. Until that ends none of them may hold anything: it would be waited for for ever.
     #[inline(always)]
     pub fn stay_if(&mut self, stays: bool) {
         self.stays = stays;
     }
 
-    /// The fiber, if others may run while it waits.
+    /// The fiber, if it is suspended when it waits, so that others run.
     #[inline(always)]
-    fn leaving(&mut self) -> Option<&mut InFiber> {
+    fn suspended(&mut self) -> Option<&mut InFiber> {
         if self.stays { None } else { self.fiber.as_mut() }
     }
 
@@ -119,6 +119,7 @@ impl<'e, P: Protocol, F: Concurrent> SharedEverything<'e, P, F> {
 
     #[inline(always)]
     fn suspend(&mut self, suspension: Suspension) {
+        assert!(!self.stays, "who keeps the worker lets others run");
         self.fiber.as_mut().expect("who lets others run is in a fiber").current.suspend(suspension);
     }
 }
@@ -179,7 +180,7 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
     fn back_off(&mut self, attempt: u32) {
         watchdog::aborted(self.site.waker);
         let until = self.back_off.until(attempt);
-        if let Some(fiber) = self.leaving() {
+        if let Some(fiber) = self.suspended() {
             return back_off_parked(&mut fiber.current, until, attempt);
         }
         if clock::now() >= until {
@@ -204,7 +205,7 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
         if asked >= ASKS_A_STEP {
             return self.back_off(asked / ASKS_A_STEP);
         }
-        if let Some(fiber) = self.leaving() {
+        if let Some(fiber) = self.suspended() {
             return fiber.current.suspend(Suspension::Look(clock::now()));
         }
         if asked == 0 {
@@ -215,7 +216,7 @@ impl<P: Protocol, F: Concurrent> Architecture for SharedEverything<'_, P, F> {
 
     /// In a fiber the worker rests, once none of them has anything to do.
     fn idle(&mut self, rest: &mut cpu::Spin) {
-        match self.leaving() {
+        match self.suspended() {
             Some(fiber) => fiber.current.suspend(Suspension::NothingNow),
             None => rest.rest(),
         }

@@ -4,7 +4,8 @@
 //! many lines are on their way at a time, whatever procedures want them, planned or not. Each fiber has a slot, an epoch and allocation caches
 //! of its own, and is to the protocol what a worker of its own would be.
 //!
-//! How many of them begin transactions, [`Admission`] says. One that is not admitted is in no epoch.
+//! How many of them begin transactions, [`Admission`] says. One that is not admitted is in no epoch. While only one is, and the others have come to their ends, it plans
+//! what it draws and asks for lines ahead, as the loop of one transaction at a time does; with several in flight each plans when it begins.
 //!
 //! Against the loop over fibers that migrate ([`super::fibers`]): nobody comes or goes. A procedure that panics is caught in its fiber here, too,
 //! and the panic is passed on when the others have ended: one of them may be in the queue of a lock, and who is unwound there is granted it all
@@ -157,8 +158,7 @@ fn live<'e, P: Protocol, F: Concurrent, C: Client>(
         // Those that were admitted before have to come to their ends.
         let is_alone = admission.admitted() == 1 && *busy == 1;
         slot.txn.architecture.let_others_run_meanwhile(!is_alone);
-        // Alone it plans what it draws, as a worker with one transaction at a time does. What is planned may wait for somebody, and where that lets
-        // others run they would draw, too: so it stays, and with several in flight each is planned when it begins.
+        // Planning may wait for a lock, while `home` is borrowed: no other fiber may run. Alone it can wait in place, for none of the others holds anything.
         slot.txn.architecture.stay_if(is_alone);
         let mut is_planning = false;
         let next = catch_unwind(AssertUnwindSafe(|| {

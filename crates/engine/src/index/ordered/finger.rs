@@ -122,7 +122,7 @@ impl Appending {
         (noted == leaf).then_some(place)
     }
 
-    /// Takes all parents for unchanged, for the test that must notice.
+    /// Takes all parents for unchanged. For tests, which must notice.
     pub fn believe(&mut self, state_of: impl Fn(u32) -> State) {
         for (_, place) in self.0.iter_mut().flat_map(|noted| noted.iter_mut()).filter(|(leaf, _)| *leaf != 0)
         {

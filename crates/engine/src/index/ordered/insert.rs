@@ -217,7 +217,7 @@ impl<F: SynchronizationPolicy> OrderedIndex<F> {
     ) -> Option<Room> {
         let place = allocations.appending.place_of(key, at.node)?;
         let Place { parent, position, .. } = place;
-        // Where nothing is latched nobody else asks: a single owner's latches take any state.
+        // Under a policy without latches nothing else asks: there, latching succeeds whatever the state.
         let is_there = F::look(self.state(parent.node)) == parent.state;
         if !is_there || parent.state.count() == SEPARATORS {
             return None;
