@@ -33,7 +33,7 @@ impl Subject {
 }
 
 /// Where a measurement runs, as far as the numbers and the warnings depend on it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Place {
     /// `hardware`, or the name of a simulated machine.
     pub machine: String,

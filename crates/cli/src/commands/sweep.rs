@@ -14,7 +14,9 @@ use harness::folder::Folder;
 use harness::options::OPTIONS;
 use harness::report::of_sweep;
 use harness::results::Surroundings;
-use harness::sweep::{Cases, Conducted, Estimate, Experiment, Points, conduct, estimate, journal, known};
+use harness::sweep::{
+    Cases, Conducted, Estimate, Experiment, Points, Shared, conduct, estimate, journal, known,
+};
 use harness::text::durations;
 use harness::text::numbers::counted;
 use harness::{Failure, Observer, Place, RunOptions};
@@ -88,6 +90,7 @@ pub fn sweep(matches: &ArgMatches, line: &str) -> Result<ExitCode, Failure> {
         folder: &folder,
         surroundings: &surroundings,
         place: &place,
+        shared: &Shared::default(),
         observer: &progress,
     };
     let conducted = job.watched(machine)?;
@@ -219,6 +222,8 @@ pub struct Conduct<'a> {
     pub surroundings: &'a Surroundings,
     /// Where it runs.
     pub place: &'a Place,
+    /// What it has in common with others.
+    pub shared: &'a Shared,
     /// Who is told.
     pub observer: &'a dyn Observer,
 }
@@ -249,8 +254,8 @@ impl Job for Conduct<'_> {
     type Output = Result<Conducted, Failure>;
 
     fn on<E: Engine>(self) -> Self::Output {
-        let Conduct { experiment, cases, folder, surroundings, place, observer } = self;
-        conduct::<E>(experiment, cases, folder, surroundings, place, observer)
+        let Conduct { experiment, cases, folder, surroundings, place, shared, observer } = self;
+        conduct::<E>(experiment, cases, folder, surroundings, place, shared, observer)
     }
 }
 

@@ -6,7 +6,8 @@ use crate::options::{Logging, RunOptions};
 use crate::summary::{Check, Memory};
 use contract::{
     Compilation, CountersName, Durability, Engine, EngineOptions, Layout, LeakCheck, LogError, LogOptions,
-    LogReport, Lost, Measurement, Recovered, RecoveryOptions, RunError, Selection, Until, Workload,
+    LogReport, Lost, Measurement, PrefetchName, Recovered, RecoveryOptions, RunError, Selection, Until,
+    Workload,
 };
 use std::fs;
 use std::path::PathBuf;
@@ -212,10 +213,10 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
     /// says nothing.
     pub fn audit(&mut self, selection: Selection, options: &RunOptions) -> Result<Vec<Check>, Failure> {
         let Some(audit) = self.workload.audit() else { return Ok(Vec::new()) };
-        // Nobody waits for an audit's transactions to arrive.
-        let counters = CountersName::Off;
+        // Nobody waits for an audit's transactions to arrive, and nobody measures them: they ask for lines ahead, whatever the run did.
+        let (counters, prefetch) = (CountersName::Off, PrefetchName::On);
         let engine_options =
-            EngineOptions { open_loop: None, series: false, counters, ..options.engine_options(0) };
+            EngineOptions { open_loop: None, series: false, counters, prefetch, ..options.engine_options(0) };
         let arrangement = E::arrange(selection, options.workers, &engine_options)?;
         let auditor = |client| audit.client(arrangement.seat(client, options.engine.seed));
         let mut auditors: Vec<_> = (0..arrangement.clients).map(auditor).collect();

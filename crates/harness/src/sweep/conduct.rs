@@ -2,7 +2,7 @@
 //!
 //! Points that differ in their system only are taken together, by turns within each repetition, as a comparison's systems are
 //! ([`crate::measure`]): a *round*. Where the machine repeats bit for bit a round is one point, and its repetitions run side by
-//! side, each over a store of its own.
+//! side, each over a store of its own; and what other sweeps of the same command have found at it is taken from them ([`super::shared`]).
 //!
 //! Elsewhere, points of the same workload and layout share one loaded store as long as it has the rows that were loaded: after a
 //! round that inserted or deleted, the next one gets a new store, so that what is measured does not depend on which
@@ -16,6 +16,7 @@ use super::experiment::Experiment;
 use super::files;
 use super::journal::{self, Finished, Header};
 use super::points::{Conducted, Points};
+use super::shared::{Shared, Turn};
 use super::siblings::Sibling;
 use crate::failure::Failure;
 use crate::folder::samples::{self, Sample};
@@ -32,13 +33,14 @@ use std::time::Instant;
 use workloads::audit::Audited;
 use workloads::{AnyWorkload, WorkloadsVisitor};
 
-/// Conducts `experiment`, or goes on with it.
+/// Conducts `experiment`, or goes on with it. `shared`: what it has in common with others that are conducted meanwhile.
 pub fn conduct<E: Engine>(
     experiment: &Experiment,
     cases: &Cases,
     folder: &Folder,
     surroundings: &Surroundings,
     place: &Place,
+    shared: &Shared,
     observer: &dyn Observer,
 ) -> Result<Conducted, Failure> {
     let (journal, finished) = journal::open(folder.path(), &Header::new(&experiment.name, place))?;
@@ -46,7 +48,10 @@ pub fn conduct<E: Engine>(
     let siblings = Sibling::all::<E>(experiment, folder.path(), place);
     let folder_of = folder.path().to_owned();
     let points = Points { experiment, cases, surroundings, place, folder: folder_of, finished, siblings };
-    let mut sweep = Sweep { points, folder, observer, journal };
+    for case in cases.cases.iter().filter(|case| points.finished(case).is_some()) {
+        shared.forgo(case, place);
+    }
+    let mut sweep = Sweep { points, folder, shared, observer, journal };
     let rounds = sweep.rounds(E::REPEATS);
     sweep.write_parameters()?;
     if !rounds.is_empty() || !folder.path().join("environment.json").exists() {
@@ -98,6 +103,7 @@ fn refuse_strangers(
 struct Sweep<'a> {
     points: Points<'a>,
     folder: &'a Folder,
+    shared: &'a Shared,
     observer: &'a dyn Observer,
     journal: Journal,
 }
@@ -158,6 +164,16 @@ impl Sweep<'_> {
                 place: &self.label(case),
             });
         }
+        let underway = match E::REPEATS {
+            true => match self.shared.begin(cases[0], self.points.place) {
+                Turn::Take(measured) => {
+                    self.observer.tell(Event::MeasureEnds);
+                    return self.keep(cases[0], &measured);
+                }
+                Turn::Measure(underway) => Some(underway),
+            },
+            false => None,
+        };
         let begun = |case: &&Case| Measured {
             capacity_per_s: self.points.capacity(case),
             ..Measured::nothing_yet(case.pair)
@@ -166,10 +182,21 @@ impl Sweep<'_> {
         let mut systems: Vec<&mut Measured> = measured.iter_mut().collect();
         let began = Instant::now();
         stores.measure(&mut systems, &cases[0].subject.options, After::Audit, self.observer)?;
+        if let Some(underway) = underway {
+            underway.found(&measured[0]);
+        }
         let (each, points) =
             (began.elapsed() / cases.len() as u32, cases.iter().map(|case| self.label(case)));
         files::keep_took(self.folder, &points.collect::<Vec<_>>(), each)?;
         cases.iter().zip(&measured).try_for_each(|(case, measured)| self.keep(case, measured))
+    }
+
+    /// The next one of these rounds: the first that no other sweep is measuring, or else the first, to wait for it.
+    fn next_of(&self, rounds: &[(usize, Vec<usize>)]) -> usize {
+        let is_free = |(_, round): &(usize, Vec<usize>)| {
+            !self.shared.is_underway(&self.points.cases.cases[round[0]], self.points.place)
+        };
+        rounds.iter().position(is_free).unwrap_or(0)
     }
 
     /// Writes what was measured down. The line in the journal is the last thing: it says that the rest is there.
@@ -255,7 +282,8 @@ impl<E: Engine> WorkloadsVisitor for Rounds<'_, '_, E> {
             rounds.sort_by_cached_key(|(of, round)| (loaded(*of).unwrap_or(*of), pair(round)));
         }
         let mut stores = Stores::<E, W>::of(workloads[0]);
-        for (of, round) in rounds {
+        while !rounds.is_empty() {
+            let (of, round) = rounds.remove(self.sweep.next_of(&rounds));
             stores.turn_to(workloads[of]);
             self.sweep.measure(&mut stores, &round)?;
         }
@@ -309,7 +337,8 @@ mod tests {
         let cases = Cases::resolve::<E>(&experiment, &RunOptions::for_compare(2), &place)?;
         let surroundings = Surroundings::new("trireme sweep t.toml".to_owned(), &());
         let (folder, points) = (Folder::create(folder)?, Points::default());
-        let conducted = conduct::<E>(&experiment, &cases, &folder, &surroundings, &place, &points)?;
+        let conducted =
+            conduct::<E>(&experiment, &cases, &folder, &surroundings, &place, &Shared::default(), &points)?;
         Ok((conducted, points.0.into_inner().expect("no test panics with it"), points.1.into_inner()))
     }
 

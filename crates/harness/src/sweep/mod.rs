@@ -63,6 +63,7 @@ mod files;
 pub mod journal;
 mod points;
 mod ranges;
+mod shared;
 mod siblings;
 
 pub use case::Case;
@@ -73,3 +74,4 @@ pub use estimate::{Estimate, estimate};
 pub use experiment::{Axis, Cut, Experiment, Setting};
 pub use files::export_log;
 pub use points::{Conducted, PointResult, Points, known, named, taken, warnings};
+pub use shared::Shared;

@@ -2,7 +2,8 @@
 //!
 //! A figure is an experiment below `experiments/`, the folder being the paper's name; its machine is simulated from the
 //! file that describes the paper's. Points that are there already are not simulated again, so an interrupted line goes
-//! on when it is typed again. Figures are simulated side by side, and so are the seeds of their points, a host core each.
+//! on when it is typed again. Figures are simulated side by side, and so are the seeds of their points, a host core each. A point that
+//! several figures have in common is simulated once.
 //!
 //! A line that names one figure means what it says: points that are there with other options, or of another machine, are refused. One that asks for many (`--all`, a paper) takes each figure
 //! that has begun as it lies, with the options it was begun with, and goes on with them; what the line says is for the others. What is no point of the figure, by its file, is refused there, too.
@@ -27,7 +28,7 @@ use harness::folder::parameters::Written;
 use harness::observer::Silent;
 use harness::results::Surroundings;
 use harness::sweep::claims::Sum;
-use harness::sweep::{Cases, Conducted, Experiment, Points as Finished, journal};
+use harness::sweep::{Cases, Conducted, Experiment, Points as Finished, Shared, journal};
 use harness::{Event, Failure, Observer, Place, RunOptions};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -279,13 +280,15 @@ fn simulate_all(
 ) -> Result<Vec<Conducted>, Failure> {
     let points = figures.iter().map(|one| one.cases.cases.len()).sum();
     let steps = Steps::of(points, "points", matches);
+    let is_simulated = |number: &usize| matches!(figures[*number].machine, Machine::Simulated(_));
+    let (simulated, measured): (Vec<usize>, Vec<usize>) = (0..figures.len()).partition(is_simulated);
+    let shared = simulated.iter().map(|&number| (&figures[number].cases, &figures[number].place));
+    let shared = Shared::among(shared);
     let conduct = |number: usize| {
         let figure = &figures[number];
         let points = Points { figure: &figure.figure.name, steps: &steps, begun: AtomicUsize::new(0) };
-        simulate(figure, surroundings, &points).map(|conducted| (number, conducted))
+        simulate(figure, surroundings, &shared, &points).map(|conducted| (number, conducted))
     };
-    let is_simulated = |number: &usize| matches!(figures[*number].machine, Machine::Simulated(_));
-    let (simulated, measured): (Vec<usize>, Vec<usize>) = (0..figures.len()).partition(is_simulated);
     let at_once = |numbers: &[usize], threads| -> Result<Vec<_>, Failure> {
         side_by_side(numbers.len(), threads, |at| conduct(numbers[at])).into_iter().collect()
     };
@@ -307,7 +310,7 @@ fn told_again(
         .iter()
         .any(|claim| claim.needs().is_some())
     {
-        true => simulate(figure, surroundings, &Silent),
+        true => simulate(figure, surroundings, &Shared::default(), &Silent),
         false => Ok(conducted),
     };
     figures.iter().zip(conducted).map(again).collect()
@@ -316,11 +319,13 @@ fn told_again(
 fn simulate(
     figure: &Prepared,
     surroundings: &Surroundings,
+    shared: &Shared,
     observer: &dyn Observer,
 ) -> Result<Conducted, Failure> {
     let folder = Folder::create_to_go_on(&figure.folder, journal::FILE_NAME)?;
     let Prepared { experiment, cases, place, .. } = figure;
-    Conduct { experiment, cases, folder: &folder, surroundings, place, observer }.watched(figure.machine)
+    Conduct { experiment, cases, folder: &folder, surroundings, place, shared, observer }
+        .watched(figure.machine)
 }
 
 /// Tells of a figure's points.
