@@ -6,6 +6,7 @@
 
 use super::case::Case;
 use super::cases::Cases;
+use crate::options::OPTIONS;
 use crate::subject::Place;
 use crate::summary::Measured;
 use std::collections::{BTreeMap, HashMap};
@@ -106,8 +107,13 @@ fn is_by_itself(case: &Case) -> bool {
     case.subject.options.percent_of_capacity.is_none()
 }
 
+/// Without the options that its system has no use for: figures of systems that have none for any do not name them.
 fn identity(case: &Case, place: &Place) -> Identity {
-    (place.clone(), case.settings.clone())
+    let mut settings = case.settings.clone();
+    for option in OPTIONS.iter().filter(|option| !option.is_used_by(case.pair)) {
+        settings.remove(option.name);
+    }
+    (place.clone(), settings)
 }
 
 /// A point that a sweep measures. If it fails, whoever comes to the point next measures it.
@@ -287,5 +293,16 @@ mod tests {
         let (there, elsewhere) = (place(), Place::hardware(64));
         let shared = Shared::among([(&one.1, &there), (&one.1, &elsewhere)]);
         assert!(shared.points().is_empty(), "another machine");
+        let with_latch = |protocol: &str, latch: &str| {
+            let text =
+                SILO.replace("protocol = 'silo'", &format!("protocol = '{protocol}'\nlatch = '{latch}'"));
+            resolved(&text)
+        };
+        let of_two_latches = |protocol: &str| {
+            let [one, other] = ["ticket", "test-and-set"].map(|latch| with_latch(protocol, latch));
+            among(&[&one, &other]).0.points().len()
+        };
+        assert_eq!(of_two_latches("silo"), 2, "SILO has no latches");
+        assert_eq!(of_two_latches("dl-detect"), 0);
     }
 }
