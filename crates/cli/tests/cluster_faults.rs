@@ -312,24 +312,35 @@ fn a_node_that_dies_while_it_recovers_ends_the_recovery() {
     }
 }
 
-/// Where each store has a log of its own, which goes with it, nobody is told to recover it.
+/// Where each store has a log of its own, which goes with it, nobody is told to recover it: neither of one in which transactions commit, nor of one that has just begun.
 #[test]
 fn who_loses_a_node_is_not_sent_to_a_log_that_is_gone() {
-    let folder = TempDir::new().expect("a folder");
-    let (log, out) = (folder.path().join("log"), folder.path().join("out"));
-    let line = format!(
-        "compare micro --cluster 2 --workers 2 --durability group --log {} --duration 60s --repeat 1 --out {}",
-        log.display(),
-        out.display()
-    );
-    let run = trireme(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
-    let node = await_one_child(run.id());
-    await_workers(&[run.id(), node]);
-    thread::sleep(Duration::from_millis(300));
-    signal(node, "-KILL");
-    let said = ends_with_words(run, Duration::from_secs(10), "instance 1 has dropped out");
-    assert!(!said.contains("once the log is recovered"), "{said}");
-    assert_eq!(fs::read_dir(&log).map_or(0, Iterator::count), 0, "it is gone");
+    for commits in [false, true] {
+        let folder = TempDir::new().expect("a folder");
+        let (log, out) = (folder.path().join("log"), folder.path().join("out"));
+        let line = format!(
+            "compare micro --cluster 2 --workers 2 --durability group --log {} --duration 60s --repeat 1 --out {}",
+            log.display(),
+            out.display()
+        );
+        let run = trireme(&line).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let node = await_one_child(run.id());
+        let began = Instant::now();
+        while !log.exists() {
+            assert!(began.elapsed() < Duration::from_secs(60), "no log");
+            thread::sleep(Duration::from_micros(100));
+        }
+        if commits {
+            await_workers(&[run.id(), node]);
+            thread::sleep(Duration::from_millis(300));
+        }
+        signal(node, "-KILL");
+        let said = ends_with_words(run, Duration::from_secs(10), "instance 1 has dropped out");
+        assert!(!said.contains("once the log is recovered"), "{said}");
+        let left: Vec<_> =
+            fs::read_dir(&log).expect("a folder").flatten().map(|entry| entry.path()).collect();
+        assert!(left.is_empty(), "{left:?} of a store that is gone (transactions committed: {commits})");
+    }
 }
 
 /// What is wrong at another node ends the run as it would at the first one: no other input helps where a log cannot be written.

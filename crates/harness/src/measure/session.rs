@@ -24,8 +24,8 @@ pub struct Session<'a, E: Engine, W: Workload> {
     clients: Vec<W::Client>,
     /// Its number among the stores of this process.
     number: u64,
-    /// Folders of its log that go with it.
-    passing: Vec<PathBuf>,
+    /// Behind the store, so that nobody writes to them any more.
+    passing: Passing,
     /// Whether it has what clients of another process left.
     is_recovered: bool,
 }
@@ -45,9 +45,12 @@ fn leaks<E: Engine>(store: &E::Store) -> Result<LeakCheck, Failure> {
     Ok(leaks)
 }
 
-impl<E: Engine, W: Workload> Drop for Session<'_, E, W> {
+/// Folders of a log that goes with its store.
+struct Passing(Vec<PathBuf>);
+
+impl Drop for Passing {
     fn drop(&mut self) {
-        for folder in &self.passing {
+        for folder in &self.0 {
             // Of a log that nobody asked to keep.
             let _ = fs::remove_dir_all(folder);
         }
@@ -88,7 +91,7 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
         static STORES: AtomicU64 = AtomicU64::new(0);
         // Relaxed: a number of its own.
         let number = STORES.fetch_add(1, Ordering::Relaxed);
-        let (clients, passing) = (Vec::new(), Vec::new());
+        let (clients, passing) = (Vec::new(), Passing(Vec::new()));
         Session { workload, layout, store, memory, clients, number, passing, is_recovered }
     }
 
@@ -100,30 +103,38 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
     /// Logs what commits from now on, if that is asked for.
     fn log(&mut self, logging: &Logging) -> Result<(), Failure> {
         if logging.level != Durability::None && !self.has_log() {
-            let options = self.free_log(logging)?;
-            E::open_log(&mut self.store, &options)?;
             // Where runs repeat, the disk is a simulated one, and goes with the store.
-            if logging.each_apart && !E::REPEATS {
-                self.passing = options.folders;
+            let goes = logging.each_apart && !E::REPEATS;
+            let (options, new) = self.free_log(logging)?;
+            if goes {
+                // Of a log that cannot be opened, something may be there already.
+                self.passing = Passing(new);
+            }
+            E::open_log(&mut self.store, &options)?;
+            if goes {
+                self.passing.0 = options.folders;
             }
         }
         Ok(())
     }
 
-    /// The log of this store, or where each has one apart, of the next number of which nothing is there: a sweep that was interrupted has left its last one.
-    fn free_log(&self, logging: &Logging) -> Result<LogOptions, Failure> {
+    /// The log of this store, or where each has one apart, of the next number of which nothing is there: a sweep that was interrupted has left its last one. And which of
+    /// its folders were not there before.
+    fn free_log(&self, logging: &Logging) -> Result<(LogOptions, Vec<PathBuf>), Failure> {
         let mut number = self.number;
         loop {
             let options = logging.of_store(number).expect("a level that logs");
+            // Before it is admitted, for which nodes wait for each other: none has made one yet.
+            let new = options.folders.iter().filter(|folder| !folder.exists()).cloned().collect();
             let is_there = match E::admit_new_log(&options.folders) {
-                Ok(()) => return Ok(options),
+                Ok(()) => return Ok((options, new)),
                 Err(LogError::Occupied { .. } | LogError::Locked { .. }) => true,
                 Err(LogError::Elsewhere { is_of_input, .. }) => is_of_input,
                 Err(_) => false,
             };
             if !(logging.each_apart && !E::REPEATS && is_there) || number - self.number > MOST_LEFT {
                 // What is wrong with it, it says when it is opened.
-                return Ok(options);
+                return Ok((options, new));
             }
             number += 1;
         }
@@ -132,7 +143,7 @@ impl<'a, E: Engine, W: Audited> Session<'a, E, W> {
     /// What a run has failed with. Of a log that goes with its store nobody is told what is in it.
     fn failed(&self, error: RunError) -> Failure {
         match error {
-            RunError::Lost(lost) if !self.passing.is_empty() => {
+            RunError::Lost(lost) if !self.passing.0.is_empty() => {
                 Failure::Run(RunError::Lost(Lost { acknowledged: None, ..lost }))
             }
             error => error.into(),
