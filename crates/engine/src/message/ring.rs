@@ -266,9 +266,17 @@ impl<'e> Inbox<'e> {
     /// The first of `senders`, a bit each from `first` on, of whom something has come, and what; that one and those before it are taken out.
     #[inline(always)]
     fn first_of(&self, senders: &mut u64, first: usize) -> Option<(usize, Kind)> {
-        let word = |sender| self.message(first + sender).turn.word();
-        let (sender, word) = poll(senders, word, |word| Turn::handed_over(word).is_some())?;
-        Some((first + sender, Turn::handed_over(word).expect("it is wanted")))
+        let mut sender = first;
+        let next = || {
+            if *senders == 0 {
+                return None;
+            }
+            sender = first + senders.trailing_zeros() as usize;
+            *senders &= *senders - 1;
+            Some(self.message(sender).turn.word())
+        };
+        let word = poll(next, |word| Turn::handed_over(word).is_some())?;
+        Some((sender, Turn::handed_over(word).expect("it is wanted")))
     }
 
     #[inline(always)]

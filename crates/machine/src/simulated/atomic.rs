@@ -16,22 +16,18 @@ pub fn fence(order: Ordering) {
 /// As on the hardware. On a timed machine the core that polls is not resumed for each load (`timed/machine/polls.rs` tells how).
 #[inline]
 pub fn poll<'a>(
-    words: &mut u64,
-    word: impl Fn(usize) -> &'a AtomicU64,
+    mut next: impl FnMut() -> Option<&'a AtomicU64>,
     wanted: impl Fn(u64) -> bool,
-) -> Option<(usize, u64)> {
+) -> Option<u64> {
     if let Some(machine) = timed() {
-        return machine.poll(words, &|number| &word(number).0, &wanted);
+        return machine.poll(&mut || next().map(|word| &word.0), &wanted);
     }
-    while *words != 0 {
-        let number = words.trailing_zeros() as usize;
-        *words &= *words - 1;
-        let value = word(number).load(Ordering::Acquire);
+    loop {
+        let value = next()?.load(Ordering::Acquire);
         if wanted(value) {
-            return Some((number, value));
+            return Some(value);
         }
     }
-    None
 }
 
 macro_rules! atomic {

@@ -25,7 +25,6 @@ use crate::simulated::description::{Description, Layout, MOST_CORES, MOST_SOCKET
 pub(super) struct Entry {
     /// The line's number plus 1; 0 for an empty slot.
     line: u64,
-    /// Until when the line is on its way, and above that who has looked at it ahead of the others: the core, plus 1.
     busy_until: u64,
     /// The core that has the line for itself, plus 1; 0 if none has.
     owner: u16,
@@ -46,11 +45,6 @@ const DIRTY: u16 = 1 << 15;
 const WATCHED: u16 = 1 << 14;
 const VERSION: u16 = (1 << VERSION_BITS) - 1;
 const _: () = assert!(VERSION & (DIRTY | WATCHED) == 0);
-
-/// Times are below 2 to the power of this.
-const TIME_BITS: u32 = 53;
-const TIME: u64 = (1 << TIME_BITS) - 1;
-const _: () = assert!(MOST_CORES + 1 < 1 << (64 - TIME_BITS));
 
 impl Entry {
     const EMPTY: Entry = Entry {
@@ -111,30 +105,17 @@ impl Entry {
     /// Whether the line is being taken from the core, and has not left it.
     #[inline]
     pub fn is_leaving(&self, core: usize, now: u64) -> bool {
-        usize::from(self.former) == core + 1 && now < self.busy_until()
+        usize::from(self.former) == core + 1 && now < self.busy_until
     }
 
     #[inline]
     pub fn busy_until(&self) -> u64 {
-        self.busy_until & TIME
+        self.busy_until
     }
 
     #[inline]
     pub fn set_busy_until(&mut self, time: u64) {
-        assert!(time <= TIME, "clocks are below that");
-        self.busy_until = self.busy_until & !TIME | time;
-    }
-
-    /// The core that has looked at the line ahead of the others, and is to be told when somebody takes it.
-    #[inline]
-    pub fn looker(&self) -> Option<usize> {
-        ((self.busy_until >> TIME_BITS) as usize).checked_sub(1)
-    }
-
-    #[inline]
-    pub fn set_looker(&mut self, core: Option<usize>) {
-        let number = core.map_or(0, |core| core as u64 + 1);
-        self.busy_until = self.busy_until & TIME | number << TIME_BITS;
+        self.busy_until = time;
     }
 
     #[inline]
@@ -199,12 +180,6 @@ impl Bank {
         }
         self.now
     }
-
-    /// Whether the line that came last was the last before a tick.
-    #[inline]
-    fn has_just_ticked(&self) -> bool {
-        self.until_tick == self.interval
-    }
 }
 
 /// See the module.
@@ -220,8 +195,6 @@ pub(super) struct Directory {
     /// Where it goes on.
     hand: usize,
     write_backs: u64,
-    /// Whether the clock of a last level has advanced since somebody asked.
-    has_ticked: bool,
 }
 
 impl Directory {
@@ -242,7 +215,6 @@ impl Directory {
             unswept: 0,
             hand: 0,
             write_backs: 0,
-            has_ticked: false,
         }
     }
 
@@ -265,19 +237,6 @@ impl Directory {
                 return self.add(line, drawn);
             }
             slot = self.table.next(slot);
-        }
-    }
-
-    /// The line's entry, if it has one.
-    #[inline]
-    pub fn find(&self, line: Line) -> Option<Slot> {
-        let mut slot = self.table.home(line.0);
-        loop {
-            match self.table.get(slot).line {
-                0 => return None,
-                found if found == line.0 + 1 => return Some(Slot(slot)),
-                _ => slot = self.table.next(slot),
-            }
         }
     }
 
@@ -304,19 +263,6 @@ impl Directory {
         self.banks[bank].has(self.table.get(slot.0).filled[bank])
     }
 
-    /// Whether a last level has the line, and keeps it until its clock advances, used or not.
-    #[inline]
-    pub fn is_kept(&self, slot: Slot, bank: usize) -> bool {
-        let stamp = self.table.get(slot.0).filled[bank];
-        stamp != 0 && self.banks[bank].age(stamp) < LIFE / 2
-    }
-
-    /// Whether the clock of a last level has advanced since this was asked last.
-    #[inline]
-    pub fn take_tick(&mut self) -> bool {
-        std::mem::take(&mut self.has_ticked)
-    }
-
     /// The line is used: a last level keeps it, if it is there.
     #[inline]
     pub fn renew(&mut self, slot: Slot, bank: usize) {
@@ -324,7 +270,6 @@ impl Directory {
         let clock = &mut self.banks[bank];
         if *stamp != 0 && clock.age(*stamp) >= LIFE / 2 {
             *stamp = clock.fill();
-            self.has_ticked |= clock.has_just_ticked();
             self.unswept += 1;
         }
     }
@@ -336,7 +281,6 @@ impl Directory {
         let clock = &mut self.banks[bank];
         if *stamp == 0 || clock.age(*stamp) >= LIFE / 2 {
             *stamp = clock.fill();
-            self.has_ticked |= clock.has_just_ticked();
             self.unswept += 1;
         }
     }
@@ -389,7 +333,7 @@ impl Directory {
                     }
                     filled |= *stamp != 0;
                 }
-                if !filled && !entry.is_watched() && entry.busy_until() <= now {
+                if !filled && !entry.is_watched() && entry.busy_until <= now {
                     if entry.is_dirty() {
                         self.write_backs += 1;
                         // Where it was written, or read since.

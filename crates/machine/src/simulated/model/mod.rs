@@ -43,7 +43,7 @@ mod waiting;
 use super::description::Description;
 use directory::{Directory, Entry, Slot};
 use network::{Network, Source};
-use private::{Found, Private, Touched};
+use private::{Found, Private};
 pub use statistics::LineStatistics;
 use waiting::Waiting;
 
@@ -104,17 +104,7 @@ pub struct Model {
     seen: Option<u16>,
     /// Lines that were taken while somebody watched them, until they are asked for.
     taken: Vec<Line>,
-    /// The same of lines that a core had looked at ahead of the others.
-    taken_from_lookers: Vec<(Line, usize)>,
     statistics: LineStatistics,
-}
-
-/// A look at a line that a core has taken ahead of the others.
-#[derive(Clone, Copy)]
-pub struct Look {
-    /// Of the line.
-    pub version: u16,
-    touched: Touched,
 }
 
 /// Why a line is fetched.
@@ -154,7 +144,6 @@ impl Model {
             version: 0,
             seen: None,
             taken: Vec::new(),
-            taken_from_lookers: Vec::new(),
             statistics: LineStatistics::default(),
         }
     }
@@ -228,51 +217,6 @@ impl Model {
     pub fn watch(&mut self, line: Line) {
         let slot = self.directory.enter(line, &mut self.version);
         self.directory.entry(slot).set_watched(true);
-    }
-
-    /// What a core waits for a load at time `now`, ahead of others that have yet to come to that time: it is what [`Model::access`] would answer
-    /// and do then, unless one of them takes the line before, which [`Model::next_taken_from`] tells, or a last level's
-    /// clock advances ([`Model::has_ticked`]). `None`: that cannot be said now.
-    #[inline]
-    pub fn look_ahead(&mut self, core: usize, now: u64, line: Line) -> Option<(Look, u64)> {
-        let slot = self.directory.find(line)?;
-        if !self.directory.is_kept(slot, self.network.bank_of(core)) || !self.waiting[core].is_over(now) {
-            return None;
-        }
-        let entry = self.directory.entry(slot);
-        if entry.looker().is_some_and(|looker| looker != core) {
-            return None;
-        }
-        let version = entry.version();
-        let touched = self.private.look_ahead(core, line, version)?;
-        entry.set_looker(Some(core));
-        let cost = if touched.near {
-            self.statistics.l1_hits += 1;
-            self.costs.l1
-        } else {
-            self.statistics.l2_hits += 1;
-            self.costs.l2
-        };
-        Some((Look { version, touched }, cost))
-    }
-
-    /// Undoes the core's last look that was not undone.
-    pub fn take_back(&mut self, core: usize, line: Line, look: &Look) {
-        self.private.take_back(core, line, &look.touched);
-        let statistics = &mut self.statistics;
-        *if look.touched.near { &mut statistics.l1_hits } else { &mut statistics.l2_hits } -= 1;
-    }
-
-    /// A line that was taken while somebody had looked at it ahead of the others, and who.
-    #[inline]
-    pub fn next_taken_from(&mut self) -> Option<(Line, usize)> {
-        self.taken_from_lookers.pop()
-    }
-
-    /// Whether the clock of a last level has advanced since this was asked last.
-    #[inline]
-    pub fn has_ticked(&mut self) -> bool {
-        self.directory.take_tick()
     }
 
     /// A line that was taken while it was watched.
@@ -365,10 +309,6 @@ impl Model {
         if entry.is_watched() {
             entry.set_watched(false);
             self.taken.push(line);
-        }
-        if let Some(looker) = entry.looker() {
-            entry.set_looker(None);
-            self.taken_from_lookers.push((line, looker));
         }
     }
 
@@ -506,10 +446,6 @@ impl Model {
         if before.is_watched() {
             entry.set_watched(false);
             self.taken.push(line);
-        }
-        if let Some(looker) = before.looker() {
-            entry.set_looker(None);
-            self.taken_from_lookers.push((line, looker));
         }
         if before.sharers() != 0 {
             self.statistics.invalidations += 1;

@@ -69,27 +69,14 @@ impl Found {
     }
 }
 
-/// A line that was touched, and what its tag was before.
-#[derive(Clone, Copy)]
-pub(super) struct Touched {
-    word: u64,
-    /// Where in its set it was.
-    way: u8,
-    /// Whether it was in the first level.
-    pub near: bool,
-}
-
 impl Private {
     pub fn new(description: &Description) -> Self {
         let (first, largest) = (description.l1, description.private());
         let sets = largest.lines() / largest.ways;
         let set_bits = sets.trailing_zeros();
         assert!(
-            sets.is_power_of_two()
-                && Line::END >> set_bits < 1 << (64 - TAG_SHIFT)
-                && largest.ways <= u64::from(u8::MAX) + 1,
-            "checked: {sets} sets of {}",
-            largest.ways
+            sets.is_power_of_two() && Line::END >> set_bits < 1 << (64 - TAG_SHIFT),
+            "checked: {sets} sets"
         );
         let tags_a_core = largest.lines() as usize;
         Private {
@@ -151,29 +138,6 @@ impl Private {
         *misses += u64::from(!near);
         self.tags[found.at] = found.word & !STAMP | *misses & STAMP;
         near
-    }
-
-    /// Touches a line if it is there in this version: as [`Private::find`] and [`Private::touch`] do, in a way that can be undone as long as
-    /// the core does nothing else.
-    #[inline]
-    pub fn look_ahead(&mut self, core: usize, line: Line, version: u16) -> Option<Touched> {
-        let (start, tag) = self.set(core, line);
-        let copy = tag << VERSION_BITS | u64::from(version);
-        let set = &mut self.tags[start..start + self.ways];
-        let way = set.iter().position(|&word| word >> STAMP_BITS == copy)?;
-        let word = set[way];
-        set[..=way].rotate_right(1);
-        let near = self.touch(&Found { core, at: start, tag, word });
-        Some(Touched { word, way: way as u8, near })
-    }
-
-    /// Undoes the last [`Private::look_ahead`] that was not undone.
-    pub fn take_back(&mut self, core: usize, line: Line, touched: &Touched) {
-        let (start, _) = self.set(core, line);
-        let set = &mut self.tags[start..=start + usize::from(touched.way)];
-        set[0] = touched.word;
-        set.rotate_left(1);
-        self.misses[core] -= u64::from(!touched.near);
     }
 
     /// Puts a line where [`Private::find`] said.

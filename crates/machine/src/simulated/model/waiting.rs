@@ -83,16 +83,10 @@ impl Waiting {
         self.all_come_at = self.all_come_at.max(comes_at);
     }
 
-    /// Whether all lines that were asked for ahead have come.
-    #[inline]
-    pub fn is_over(&self, now: u64) -> bool {
-        now >= self.all_come_at
-    }
-
     /// How long a line that is here, or on its way here, still takes.
     #[inline]
     pub fn comes_in(&self, line: Line, now: u64) -> u64 {
-        if self.is_over(now) {
+        if now >= self.all_come_at {
             return 0;
         }
         let asked_for = self.asked_for.iter().rev().find(|asked_for| asked_for.0 == line);

@@ -67,19 +67,6 @@ impl Places {
         }
     }
 
-    /// As [`Places::byte_at`], if something of the region, or the line outside of regions, was touched before.
-    #[inline]
-    pub fn known_byte_at(&self, address: usize) -> Option<(Line, usize, bool)> {
-        let Some(record) = record_of(address) else {
-            let line = *self.outside.get(&(address / LINE_BYTES))?;
-            return Some((Line(line), address % LINE_BYTES, false));
-        };
-        let first = self.regions.get(record.serial()).filter(|&&first| first != 0)?;
-        let offset = record.offset_of(address);
-        let line = Line(first - 1 + (offset / LINE_BYTES) as u64);
-        Some((line, offset % LINE_BYTES, record.elision().is_some()))
-    }
-
     /// As [`Places::byte_at`], if the line is of a region or was touched before.
     pub fn known_line_at(&mut self, address: usize) -> Option<Line> {
         match record_of(address) {

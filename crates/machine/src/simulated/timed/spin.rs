@@ -61,14 +61,6 @@ pub(super) struct Spin {
     parked: Option<u64>,
 }
 
-/// How far a turn has come.
-#[derive(Clone, Copy)]
-pub(super) struct Mark {
-    loads: usize,
-    hash: u64,
-    versions: u64,
-}
-
 impl Spin {
     pub fn new() -> Spin {
         Spin {
@@ -93,17 +85,6 @@ impl Spin {
         self.turn.hash = hash(self.turn.hash, line.0);
         self.versions = hash(self.versions, line.0 << 16 | u64::from(version));
         true
-    }
-
-    /// How far the turn has come.
-    pub fn mark(&self) -> Mark {
-        Mark { loads: self.turn.lines.len(), hash: self.turn.hash, versions: self.versions }
-    }
-
-    /// Forgets what was loaded since, in the same turn.
-    pub fn go_back(&mut self, mark: Mark) {
-        self.turn.lines.truncate(mark.loads);
-        (self.turn.hash, self.versions) = (mark.hash, mark.versions);
     }
 
     /// Notes a look at the clock, which says `now`.

@@ -9,7 +9,7 @@
 //!
 //! A hint takes effect with the core's next access.
 
-use super::{Hot, Inner, Machine, NO_LINE};
+use super::{Inner, Machine, NO_LINE};
 use crate::hardware::cpu::prefetch_read;
 use crate::simulated::access::{Access, pause_while_unwinding};
 use crate::simulated::cores::suspend;
@@ -27,8 +27,8 @@ const MOST_HINTS: usize = 64;
 pub(super) struct Located {
     /// Of the host.
     address: usize,
-    pub line: Line,
-    pub lines: u64,
+    line: Line,
+    lines: u64,
     /// Whether the memory is elided.
     elided: bool,
 }
@@ -40,14 +40,6 @@ impl Inner {
         let (line, offset, elided) = self.places.byte_at(address);
         let lines = ((offset + len - 1) / LINE_BYTES) as u64 + 1;
         Located { address, line, lines, elided }
-    }
-
-    /// The same, if that is said already, or follows from what is.
-    #[inline]
-    pub(super) fn located(&self, address: usize, len: usize) -> Option<Located> {
-        let (line, offset, elided) = self.places.known_byte_at(address)?;
-        let lines = ((offset + len - 1) / LINE_BYTES) as u64 + 1;
-        Some(Located { address, line, lines, elided })
     }
 }
 
@@ -165,11 +157,13 @@ impl Machine {
         self.wake_watchers(inner);
     }
 
-    /// Hashes an event at the core's clock into its trace.
+    /// Hashes an event into the trace.
     #[inline]
-    pub(super) fn note(&self, hot: &mut Hot, kind: Access, line: u64) {
+    fn note(&self, core: usize, kind: Access, line: u64) {
         self.events.set(self.events.get() + 1);
-        hot.note(kind, line, self.clock.get());
+        let event = (line << 4 | kind as u64) ^ (core as u64) << 52;
+        let hash = (self.trace.get().rotate_left(5) ^ event).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.trace.set(hash ^ self.clock.get());
     }
 
     #[inline]
@@ -207,7 +201,7 @@ impl Machine {
         if inner.hot[core].has_hints {
             self.follow_hints(inner, core);
         }
-        self.note(&mut inner.hot[core], kind, line.0);
+        self.note(core, kind, line.0);
         let now = self.clock.get();
         let cost = if lines == 1 {
             inner.model.access(self.modelled(core), now, kind_of_model, line)
@@ -221,9 +215,6 @@ impl Machine {
             inner.hot[core].only_loads = false;
             self.forget_repeatable();
             self.wake_watchers(inner);
-        }
-        if inner.model.has_ticked() {
-            self.take_all_back(inner);
         }
         self.advance(cost);
     }
@@ -273,7 +264,7 @@ impl Machine {
         let inner = &mut *self.inner.borrow_mut();
         inner.counted += 1;
         inner.hot[core].only_loads = false;
-        self.note(&mut inner.hot[core], Access::Counter, 0);
+        self.note(core, Access::Counter, 0);
         self.forget_repeatable();
         let cost = inner.model.next_number(self.modelled(core), self.clock.get());
         self.advance(cost);
@@ -282,8 +273,8 @@ impl Machine {
 
     fn fence(&self) {
         let Some(core) = self.core.get() else { return };
+        self.note(core, Access::Fence, 0);
         let inner = &mut *self.inner.borrow_mut();
-        self.note(&mut inner.hot[core], Access::Fence, 0);
         let cost = inner.model.fence(self.modelled(core), self.clock.get());
         inner.hot[core].only_loads = false;
         self.advance(cost);
@@ -295,7 +286,7 @@ impl Machine {
             pause_while_unwinding();
         }
         self.let_others_go_first(core);
-        self.note(&mut self.inner.borrow_mut().hot[core], Access::Pause, 0);
+        self.note(core, Access::Pause, 0);
         self.pauses.set(self.pauses.get() + 1);
         self.advance(self.costs.pause);
         self.forget_repeatable();

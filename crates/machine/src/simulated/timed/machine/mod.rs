@@ -5,12 +5,10 @@
 //! | [`order`] | which core goes on, and how far it may be ahead |
 //! | [`events`] | what a core does, and what that costs it |
 //! | [`polls`] | looks that a core takes at one word after the other, suspended |
-//! | [`ahead`] | those that it takes ahead of the others, and how they are taken back |
 //!
 //! What is read and written at every access lies in cells; the rest behind one `RefCell`, which is never borrowed while
 //! another core may run.
 
-mod ahead;
 mod events;
 mod order;
 mod polls;
@@ -19,12 +17,10 @@ use super::places::Places;
 use super::queue::{Key, Queue};
 use super::spin::{Spin, Watched};
 use super::{Progress, Report, Simulation, Statistics};
-use crate::simulated::access::Access;
 use crate::simulated::cores::{self, CoreYielder};
 use crate::simulated::description::{Channels, Disk};
 use crate::simulated::model::{Line, Model, picoseconds};
 use crate::site::Site;
-use ahead::Ahead;
 use polls::Poll;
 use std::cell::{Cell, RefCell};
 use std::ptr::NonNull;
@@ -49,7 +45,6 @@ pub(in crate::simulated) struct Machine {
     repeatable_on_host: Cell<usize>,
     repeats_left: Cell<u32>,
     costs: Costs,
-    /// Of the cores of runs that have ended.
     trace: Cell<u64>,
     repeated_loads: Cell<u64>,
     events: Cell<u64>,
@@ -120,25 +115,6 @@ struct Hot {
     has_hints: bool,
     /// What it polls, on its stack, while it is suspended there.
     poll: Option<NonNull<Poll<'static>>>,
-    /// A hash of its events so far, in their order.
-    trace: u64,
-}
-
-impl Hot {
-    fn new() -> Hot {
-        Hot { yielder: std::ptr::null(), stack: 0, only_loads: false, has_hints: false, poll: None, trace: 0 }
-    }
-
-    #[inline]
-    fn note(&mut self, kind: Access, line: u64, clock: u64) {
-        self.trace = hashed(self.trace, line << 4 | kind as u64) ^ clock;
-    }
-}
-
-/// A hash with another word.
-#[inline]
-fn hashed(hash: u64, word: u64) -> u64 {
-    (hash.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
 /// The rest.
@@ -146,7 +122,6 @@ struct Core {
     spin: Spin,
     /// Lines that it has asked for ahead since its last event, and whether to own them.
     hints: Vec<(Line, bool)>,
-    ahead: Ahead,
 }
 
 impl Machine {
@@ -243,10 +218,9 @@ impl Machine {
         self.core.get()
     }
 
-    /// A hash of all events so far: of each core, in their order, with their times.
+    /// A hash of all events so far, in their order.
     pub fn trace(&self) -> u64 {
-        let inner = self.inner.borrow();
-        inner.hot.iter().fold(self.trace.get(), |trace, hot| hashed(trace, hot.trace))
+        self.trace.get()
     }
 
     /// The core's clock, or at the front the latest, in whole nanoseconds.
@@ -292,9 +266,10 @@ impl Machine {
         inner.places.forget_outside();
         inner.queue = Queue::new(cores);
         inner.watched = Watched::default();
-        inner.hot = (0..cores).map(|_| Hot::new()).collect();
-        let core = |_| Core { spin: Spin::new(), hints: Vec::new(), ahead: Ahead::default() };
-        inner.cores = (0..cores).map(core).collect();
+        let hot =
+            |_| Hot { yielder: std::ptr::null(), stack: 0, only_loads: false, has_hints: false, poll: None };
+        inner.hot = (0..cores).map(hot).collect();
+        inner.cores = (0..cores).map(|_| Core { spin: Spin::new(), hints: Vec::new() }).collect();
         (inner.workers, inner.left) = (workers, workers);
         let start = self.clock.get();
         for core in 0..cores {
@@ -347,7 +322,6 @@ impl Drop for Running<'_> {
         let machine = self.0;
         machine.core.set(None);
         machine.horizon.set(Key::NONE);
-        machine.trace.set(machine.trace());
         let inner = &mut *machine.inner.borrow_mut();
         inner.cores.clear();
         inner.hot.clear();

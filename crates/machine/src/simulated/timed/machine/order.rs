@@ -71,21 +71,12 @@ impl Machine {
                 // A look at the same time came first if the core has the lower number.
                 let sees_from = now + u64::from(core < taker);
                 let Some(time) = inner.cores[core].spin.taken(line, sees_from) else { return };
-                self.goes_on_at(inner, core, time);
+                let key = Key::new(time, core);
+                if key < inner.queue.key(core) {
+                    inner.queue.set(core, key);
+                    self.horizon.set(self.horizon.get().min(key));
+                }
             });
-        }
-        while let Some((line, core)) = inner.model.next_taken_from() {
-            self.take_back(inner, core, Some(line));
-        }
-    }
-
-    /// A core that waits for others goes on at this time, if that is sooner than it would.
-    #[inline]
-    pub(super) fn goes_on_at(&self, inner: &mut Inner, core: usize, time: u64) {
-        let key = Key::new(time, core);
-        if key < inner.queue.key(core) {
-            inner.queue.set(core, key);
-            self.horizon.set(self.horizon.get().min(key));
         }
     }
 
